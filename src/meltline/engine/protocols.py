@@ -1,0 +1,58 @@
+"""What a source and a ledger promise. A new connector implements one of these and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+import pyarrow as pa
+
+from meltline.model.event import Shape
+from meltline.model.plan import Plan, Position, Split
+
+
+class Blobs(Protocol):
+    """Side storage of the ledger for positions and plans that outgrow one entry."""
+
+    def write(self, name: str, content: bytes) -> str:
+        """Store once under a fresh, unique address and return the address. Never overwrites."""
+
+    def read(self, address: str) -> bytes:
+        """Raises PositionLost when it is gone."""
+
+
+class SplitReader(Protocol):
+    """The half of a source that travels to the workers: picklable, no driver state."""
+
+    def shape(self) -> Shape:
+        """The shape of the events, as far as it is known before reading (metadata always is)."""
+
+    def open(self, split: Split) -> Iterator[tuple[Shape, pa.Table]]:
+        """In a worker: the split's events in chunks, each with its shape (model/event.py).
+
+        Same split, same rows in the same order, however often it is asked. Raises when what was
+        planned is no longer what is there. A chunk holds some ten thousand events.
+        """
+
+
+class Source(Protocol):
+    """The half of a source that lives in the driver."""
+
+    def plan(self, after: Position | None, blobs: Blobs) -> Plan | None:
+        """Fix the next slice after a position, or None. Metadata only. Pure but for listing."""
+
+    def splits(self, plan: Plan, parallelism: int) -> Sequence[Split]:
+        """Cut a plan into tasks. A small plan is one split; order is the order of the events."""
+
+    def reader(self) -> SplitReader:
+        """What the workers get."""
+
+    def forget(self, upto: Position) -> None:
+        """Everything before is published. May be called again, or late."""
+
+    def lag(self, after: Position | None, blobs: Blobs) -> int | None:
+        """How much is waiting (files, offsets, ...), for people. None when unknown."""
+
+
+CrashPoint = Callable[[str], None]
+"""Called with the name of a step that was just reached; tests kill the process there."""

@@ -1,0 +1,59 @@
+"""Positions, plans and splits: what a source promises about a slice of its data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+JsonObject = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Position:
+    """How far a source has been read. `data` is the source's own JSON; nobody else looks inside."""
+
+    data: JsonObject
+
+    def to_json(self) -> str:
+        return json.dumps(self.data, sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Position:
+        return cls(json.loads(text))
+
+
+@dataclass(frozen=True)
+class Split:
+    """One task's share of a slice, small enough to be recorded. Opened inside a worker.
+
+    `data` is the source's own JSON. `weight` is the expected work in bytes.
+    """
+
+    data: JsonObject
+    weight: int = 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A fixed slice of a source: the same plan gives the same rows, however often it is read.
+
+    `data` alone is written to the ledger; `Source.splits(plan)` must depend on nothing else.
+    `end` is the position after the slice. `more` says that another slice is ready already.
+    `summary` is short and for people and snapshot summaries (file names, offsets).
+    """
+
+    data: JsonObject
+    end: Position
+    more: bool = False
+    summary: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        body = {"data": self.data, "end": self.end.data, "summary": dict(self.summary)}
+        return json.dumps(body, sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        body = json.loads(text)
+        return cls(body["data"], Position(body["end"]), False, body["summary"])
