@@ -1,0 +1,130 @@
+"""One pipeline: a source, processors, routes and sinks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import AliasChoices, Field, model_validator
+from typing_extensions import Self
+
+from meltline.config.dlq import DlqBlock
+from meltline.config.ledger import IcebergLedger, LedgerBlock
+from meltline.config.one_kind import OneKind
+from meltline.config.processors import ProcessorBlock
+from meltline.config.properties import FrozenMap
+from meltline.config.refused import Refused
+from meltline.config.routes import DEFAULT_ROUTE, Routes
+from meltline.config.sink_iceberg import IcebergSink, OnError
+from meltline.config.source_files import FilesSource
+from meltline.config.strict import Strict
+from meltline.config.suggest import choice_hint
+
+
+class SourceBlock(OneKind):
+    """Exactly one source."""
+
+    files: FilesSource | None = Field(
+        default=None, description="Files on local disk or in an object store."
+    )
+
+
+class SinkBlock(OneKind):
+    """Exactly one sink per entry of the list."""
+
+    iceberg: IcebergSink | None = Field(default=None, description="An Iceberg table.")
+
+
+class PipelineBlock(Strict):
+    """One pipeline of a file."""
+
+    source: SourceBlock = Field(description="Where events come from: exactly one kind of source.")
+    processor: tuple[ProcessorBlock, ...] = Field(
+        default=(), description="What is done to every event, in order."
+    )
+    routes: Routes = Field(
+        default=FrozenMap(),
+        validation_alias=AliasChoices("routes", "route"),
+        description="Named conditions that sinks choose by. `route` is accepted as well.",
+    )
+    sink: tuple[SinkBlock, ...] = Field(
+        min_length=1, description="Where events go: a list, one kind of sink per entry."
+    )
+    dlq: DlqBlock | None = Field(
+        default=None,
+        description="Where rejected events go: those that cannot be decoded, and those of every "
+        "sink without a `dlq` of its own.",
+    )
+    on_error: OnError = Field(
+        default="fail",
+        description="What events that cannot be decoded do when there is no `dlq`: fail the "
+        "epoch, or be dropped and counted. Also the default of the sinks.",
+    )
+    ledger: LedgerBlock = Field(
+        default_factory=lambda: LedgerBlock(iceberg=IcebergLedger()),
+        description="Where the pipeline remembers how far it came.",
+    )
+    workers: Any = Field(
+        default=None,
+        description="Accepted for compatibility with Data Prepper. Has no effect: Spark decides.",
+    )
+    delay: Any = Field(
+        default=None,
+        description="Accepted for compatibility with Data Prepper. Has no effect: "
+        "`commit_interval` paces the pipeline.",
+    )
+    buffer: Any = Field(
+        default=None,
+        description="Accepted for compatibility with Data Prepper. Has no effect: there is no "
+        "buffer to lose events from.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_spelling(cls, value: object) -> object:
+        if isinstance(value, Mapping) and "route" in value and "routes" in value:
+            hint = "keep routes; route is another name for it"
+            raise Refused("route and routes are given together", hint=hint, at=("route",))
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for index, sink in enumerate(self.sink):
+            if sink.iceberg is not None:
+                self._check_routes(sink.iceberg, index)
+                self._check_table(sink.iceberg, index)
+        return self
+
+    def _check_routes(self, sink: IcebergSink, index: int) -> None:
+        for number, name in enumerate(sink.routes):
+            if name not in self.routes and name != DEFAULT_ROUTE:
+                raise Refused(
+                    f'route "{name}" is not declared in this pipeline',
+                    hint=choice_hint(name, [*self.routes, DEFAULT_ROUTE], "routes"),
+                    at=("sink", index, "iceberg", "routes", number),
+                )
+
+    def _check_table(self, sink: IcebergSink, index: int) -> None:
+        place = ("sink", index, "iceberg")
+        target = (sink.table_identifier, sink.catalog)
+        for other, block in enumerate(self.sink[:index]):
+            if block.iceberg and (block.iceberg.table_identifier, block.iceberg.catalog) == target:
+                # a batch is known in a table by pipeline and epoch: the second sink's would be
+                # taken for the first one's and skipped
+                what = f"sink[{other}] writes to {sink.table_identifier} already"
+                hint = "give one sink both routes, or write to two tables"
+                raise Refused(what, hint=hint, at=(*place, "table_identifier"))
+        dlq = self.dlq_of(sink)
+        letters = dlq.iceberg if dlq else None
+        if letters and (letters.table_identifier, letters.catalog or sink.catalog) == target:
+            what = f"rejected events would go to {sink.table_identifier}, which rejected them"
+            own = (*place, "dlq") if sink.dlq else ("dlq",)
+            raise Refused(what, hint="name another table", at=(*own, "iceberg", "table_identifier"))
+
+    def dlq_of(self, sink: IcebergSink) -> DlqBlock | None:
+        """Where a sink's rejected events go."""
+        return sink.dlq or self.dlq
+
+    def on_error_of(self, sink: IcebergSink) -> OnError:
+        """What a sink's rejected events do when there is no DLQ."""
+        return sink.on_error if "on_error" in sink.model_fields_set else self.on_error

@@ -1,0 +1,93 @@
+"""One chunk of events through processors and routes, as SQL compiled once per shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from meltline.codecs.json import mark_invalid
+from meltline.config.processors import ProcessorBlock
+from meltline.expressions import compile_condition
+from meltline.model.event import BAD, Shape
+from meltline.processors.chain import compile_processors
+
+DEFAULT_ROUTE = "_default"
+
+
+class Flow:
+    """Compiled for one shape of events. `run` leaves the relation that the sinks select from."""
+
+    def __init__(
+        self, shape: Shape, processors: Sequence[ProcessorBlock], routes: Sequence[tuple[str, str]]
+    ) -> None:
+        self._steps = compile_processors(processors, shape)
+        self.shape = self._steps[-1].shape if self._steps else shape
+        self._json = shape.kind == "json"
+        self._routes = {name: f"r{i}" for i, (name, _) in enumerate(routes)}
+        self._conditions = [compile_condition(text, self.shape) for _, text in routes]
+
+    @property
+    def plain(self) -> bool:
+        """Nothing looks into the events but the sinks: they need not be checked beforehand."""
+        return not self._steps and not self._conditions
+
+    def run(
+        self, connection: duckdb.DuckDBPyConnection, chunk: pa.Table, checked: bool
+    ) -> tuple[pa.Table, pa.Table]:
+        """The chunk with bad events marked, and the events after processors and routes."""
+        if self._json and (checked or not self.plain):
+            chunk = mark_invalid(connection, chunk)
+        events = chunk
+        for step in self._steps:
+            connection.register("events", events)
+            events = connection.sql(step.sql).to_arrow_table()
+            connection.unregister("events")
+        return chunk, self._routed(connection, events)
+
+    def relation(self, events: pa.Table, name: str, routes: Sequence[str]) -> str:
+        """SQL for the good events of a sink, over the events registered as `name`."""
+        tests = [self._test(route) for route in routes]
+        where = []
+        if events.column(BAD).null_count < events.num_rows:
+            where.append(f"{BAD} IS NULL")
+        if tests:
+            where.append("(" + " OR ".join(tests) + ")")
+        return f"(SELECT * FROM {name} WHERE {' AND '.join(where)})" if where else name
+
+    def unrouted(self, events: pa.Table, sinks: Sequence[Sequence[str]]) -> int:
+        """How many good events no sink takes."""
+        if not all(sinks):
+            return 0
+        taken = pa.nulls(events.num_rows, pa.bool_()).fill_null(False)
+        for routes in sinks:
+            for route in routes:
+                taken = pc.or_(taken, self._column(events, route))
+        left = pc.and_(pc.invert(taken), pc.is_null(events.column(BAD)))
+        return int(pc.sum(left).as_py() or 0)
+
+    def _routed(self, connection: duckdb.DuckDBPyConnection, events: pa.Table) -> pa.Table:
+        if not self._conditions:
+            return events
+        connection.register("events", events)
+        columns = ", ".join(
+            f"CASE WHEN {BAD} IS NULL THEN {condition} ELSE false END AS r{i}"
+            for i, condition in enumerate(self._conditions))
+        routed = connection.sql(f"SELECT *, {columns} FROM events").to_arrow_table()
+        connection.unregister("events")
+        return routed
+
+    def _test(self, route: str) -> str:
+        if route != DEFAULT_ROUTE:
+            return self._routes[route]
+        return "NOT (" + (" OR ".join(self._routes.values()) or "false") + ")"
+
+    def _column(self, events: pa.Table, route: str) -> pa.ChunkedArray:
+        if route != DEFAULT_ROUTE:
+            return events.column(self._routes[route])
+        matched = pa.nulls(events.num_rows, pa.bool_()).fill_null(False)
+        for name in self._routes.values():
+            matched = pc.or_(matched, events.column(name))
+        return pc.invert(matched)

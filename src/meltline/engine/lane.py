@@ -1,0 +1,184 @@
+"""One lane: an independent stream of a pipeline, epoch after epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from meltline.config.processors import ProcessorBlock
+from meltline.engine.crash import CrashPoint, no_crash
+from meltline.engine.epoch import Epoch
+from meltline.engine.ledger import LaneState, Ledger, Owner
+from meltline.engine.protocols import Source
+from meltline.engine.report import TaskReport, total
+from meltline.engine.sink import Letters, Published, Sink
+from meltline.engine.token import recovered
+from meltline.engine.work import SinkPart, TaskPlace, TaskWork
+from meltline.errors import EventsRejected, RunError
+
+RunTasks = Callable[[Sequence[TaskWork], str], list[TaskReport]]
+"""Runs the tasks wherever Spark likes and returns one report each. Raises Retryable."""
+
+SETTLE_TRIES = 5
+
+
+@dataclass(frozen=True)
+class SinkEnd:
+    """A sink with what the pipeline says about it. `letters` is the key of a Letters."""
+
+    sink: Sink
+    routes: tuple[str, ...] = ()
+    letters: str | None = None
+    drop: bool = False
+
+
+@dataclass(frozen=True)
+class LanePlan:
+    """Everything a lane is made of. Does not change while it runs."""
+
+    pipeline: str
+    name: str
+    source: Source
+    sinks: tuple[SinkEnd, ...]
+    processors: tuple[ProcessorBlock, ...] = ()
+    routes: tuple[tuple[str, str], ...] = ()
+    letters: tuple[Letters, ...] = ()
+    source_letters: str | None = None
+    drop_undecodable: bool = False
+    parallelism: int = 1
+
+
+@dataclass(frozen=True)
+class EpochResult:
+    epoch: Epoch
+    report: TaskReport
+    published: tuple[Published, ...] = ()
+    more: bool = False
+
+
+@dataclass
+class Lane:
+    """`run_epoch` is the whole protocol. A failed call changes nothing that the next one needs."""
+
+    plan: LanePlan
+    ledger: Ledger
+    owner: Owner
+    run_tasks: RunTasks
+    now_ms: Callable[[], int]
+    crash: CrashPoint = no_crash
+    state: LaneState = field(default_factory=LaneState)
+
+    def start(self) -> None:
+        """Load the state; where the tables know more than the ledger, they are right."""
+        plan = self.plan
+        remembering: Sequence[Sink | Letters] = (*(e.sink for e in plan.sinks), *plan.letters)
+        tokens = [token for one in remembering if (token := one.token(plan.pipeline, plan.name))]
+        known = self.ledger.load(plan.name)
+        self.state = recovered(known, tokens, plan.pipeline, plan.name) or LaneState()
+
+    def run_epoch(self) -> EpochResult | None:
+        """The next epoch from plan to done, or None when the source has nothing."""
+        more = False
+        if self.state.pending is None:
+            planned = self._plan_next()
+            if planned is None:
+                return None
+            more = planned
+        epoch = self.state.pending
+        if epoch is None:
+            raise RunError("no epoch is pending after planning")
+        done, report = self._write(epoch)
+        self.crash("write")
+        published = self._publish(epoch, report, done)
+        self.crash("publish")
+        snapshots = {p.table: p.snapshot_id for p in published if p.snapshot_id is not None}
+        self._save(self.state.done(snapshots, self.now_ms()))
+        self.crash("done")
+        self.plan.source.forget(epoch.plan.end)
+        return EpochResult(epoch, report, tuple(published), more)
+
+    def _plan_next(self) -> bool | None:
+        plan = self.plan.source.plan(self.state.position, self.ledger.blobs)
+        if plan is None:
+            return None
+        self.crash("plan")
+        epoch = Epoch(self.plan.pipeline, self.plan.name, self.state.epoch + 1, plan,
+                      self.now_ms(), self.plan.parallelism)
+        self._save(self.state.recorded(epoch, self.now_ms()))
+        self.crash("record")
+        return plan.more
+
+    def _save(self, state: LaneState) -> None:
+        self.ledger.save(self.plan.name, state)
+        self.state = state
+
+    def _write(self, epoch: Epoch) -> tuple[Mapping[int, Published], TaskReport]:
+        """Write what is not published yet, again when a sink had to make room for new fields."""
+        found = {i: done for i, end in enumerate(self.plan.sinks)
+                 if (done := end.sink.find(epoch)) is not None}
+        todo = [i for i in range(len(self.plan.sinks)) if i not in found]
+        if not todo:
+            return found, TaskReport(-1)
+        for _ in range(SETTLE_TRIES):
+            report = self._run(epoch, todo)
+            wanting = [(self.plan.sinks[i].sink, done.guess)
+                       for i, done in zip(todo, report.sinks, strict=True) if done.guess]
+            settled = [sink.settle(guess) for sink, guess in wanting]
+            if not any(settled):
+                self._check_rejects(report, todo)
+                return found, report
+        raise RunError(f"the schema of {wanting[0][0].name} does not settle: the events hold new "
+                       f"fields each time they are read")
+
+    def _run(self, epoch: Epoch, todo: Sequence[int]) -> TaskReport:
+        ends = [self.plan.sinks[i] for i in todo]
+        parts = tuple(SinkPart(end.sink.name, end.routes, end.sink.writer(epoch), end.letters,
+                               end.drop) for end in ends)
+        letters = tuple((one.key, one.writer(epoch)) for one in self.plan.letters)
+        reader = self.plan.source.reader()
+        splits = self.plan.source.splits(epoch.plan, epoch.parallelism)
+        works = [TaskWork(
+            TaskPlace(epoch.pipeline, epoch.lane, epoch.number, epoch.planned_at_ms, shard, ""),
+            split, reader, self.plan.processors, self.plan.routes, parts, letters,
+            self.plan.source_letters) for shard, split in enumerate(splits)]
+        return total(self.run_tasks(works, f"{epoch.pipeline} epoch {epoch.number}"), len(parts))
+
+    def _check_rejects(self, report: TaskReport, todo: Sequence[int]) -> None:
+        plan = self.plan
+        if report.undecodable and plan.source_letters is None and not plan.drop_undecodable:
+            raise _rejected("the source", report.undecodable, report.samples)
+        for i, done in zip(todo, report.sinks, strict=True):
+            end = plan.sinks[i]
+            if done.rejected and end.letters is None and not end.drop:
+                raise _rejected(f"table {end.sink.name}", done.rejected, done.samples)
+
+    def _publish(
+        self, epoch: Epoch, report: TaskReport, found: Mapping[int, Published]
+    ) -> list[Published]:
+        """Letters first: once any table is published, all letters of the epoch are."""
+        published = list(found.values())
+        if not found:
+            for one in self.plan.letters:
+                if files := report.letters.get(one.key):
+                    published.append(one.publish(epoch, files, str(self.owner)))
+                    self.crash("publish.letters")
+        todo = [end.sink for i, end in enumerate(self.plan.sinks) if i not in found]
+        work = [(sink, done.files) for sink, done in zip(todo, report.sinks, strict=False)
+                if done.files]
+        with ThreadPoolExecutor(max_workers=max(len(work), 1)) as pool:
+            commits = [pool.submit(sink.publish, epoch, files, str(self.owner))
+                       for sink, files in work]
+            for commit in commits:
+                published.append(commit.result())
+                self.crash("publish.table")
+        return published
+
+
+def _rejected(where: str, count: int, samples: Sequence[str]) -> EventsRejected:
+    reasons = "".join(f"\n   - {sample}" for sample in dict.fromkeys(samples))
+    return EventsRejected(
+        f"{count} event{'s' if count != 1 else ''} refused by {where}, and no dlq is configured; "
+        f"nothing of this epoch was published. First reasons:{reasons}",
+        hint="set dlq in the sink or the pipeline to keep such events aside, "
+             "or on_error: drop to let them go")

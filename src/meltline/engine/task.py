@@ -1,0 +1,136 @@
+"""One task, inside a worker: read a split, process, route, convert, write, report."""
+
+from __future__ import annotations
+
+import os
+import resource
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from meltline.engine.flow import Flow
+from meltline.engine.letters import make_letters
+from meltline.engine.report import SAMPLES, SinkReport, TaskReport
+from meltline.engine.work import OpenSink, TaskWork
+from meltline.kernels.connection import connect
+from meltline.model.event import BAD, Shape
+
+
+def run_task(work: TaskWork) -> str:
+    """Returns a TaskReport as JSON. Nothing of what it wrote is visible to anybody yet."""
+    return _Task(work).run().to_json()
+
+
+class _Task:
+    def __init__(self, work: TaskWork) -> None:
+        self._work = work
+        self._flows: dict[str, Flow] = {}
+        self._sinks: list[OpenSink] = [part.writer.open(work.place) for part in work.sinks]
+        self._letters = {key: writer.open(work.place) for key, writer in work.letters}
+        self._rejected = [0] * len(work.sinks)
+        self._samples: list[list[str]] = [[] for _ in work.sinks]
+        self._bad_samples: list[str] = []
+        self._counts = {"read": 0, "size": 0, "undecodable": 0, "unrouted": 0}
+
+    def run(self) -> TaskReport:
+        connection = connect()
+        place = self._work.place
+        seed = f"{place.pipeline}:{place.lane}:{place.epoch}".replace("'", "''")
+        connection.execute(f"SET VARIABLE meltline_now_ms = {place.planned_at_ms}")
+        connection.execute(f"SET VARIABLE meltline_epoch_seed = '{seed}'")
+        try:
+            for shape, chunk in self._work.reader.open(self._work.split):
+                self._chunk(connection, shape, chunk)
+                self._crash("task.chunk")
+            return self._report()
+        except BaseException:
+            for sink in self._sinks:
+                sink.abandon()
+            raise
+        finally:
+            connection.close()
+
+    def _chunk(
+        self, connection: duckdb.DuckDBPyConnection, shape: Shape, chunk: pa.Table
+    ) -> None:
+        flow = self._flow(shape)
+        try:
+            chunk, events, converted = self._convert(connection, flow, chunk, checked=False)
+        except duckdb.Error:
+            # most chunks hold no broken event: only one that does pays for the check
+            if shape.kind != "json":
+                raise
+            chunk, events, converted = self._convert(connection, flow, chunk, checked=True)
+        for sink, rows in zip(self._sinks, converted, strict=True):
+            sink.add(rows)
+        self._reject(connection, shape, chunk, events, [rows.rejects for rows in converted])
+        self._counts["read"] += chunk.num_rows
+        self._counts["size"] += chunk.nbytes
+        self._counts["unrouted"] += flow.unrouted(
+            events, [part.routes for part in self._work.sinks])
+
+    def _convert(
+        self, connection: duckdb.DuckDBPyConnection, flow: Flow, chunk: pa.Table, checked: bool
+    ) -> tuple[pa.Table, pa.Table, list[Any]]:
+        chunk, events = flow.run(connection, chunk, checked)
+        connection.register("ready", events)
+        converted = [
+            sink.convert(connection, flow.relation(events, "ready", part.routes), flow.shape)
+            for sink, part in zip(self._sinks, self._work.sinks, strict=True)]
+        connection.unregister("ready")
+        return chunk, events, converted
+
+    def _reject(
+        self, connection: duckdb.DuckDBPyConnection, shape: Shape, chunk: pa.Table,
+        events: pa.Table, rejects: list[pa.Table],
+    ) -> None:
+        if events.column(BAD).null_count < events.num_rows:
+            bad = events.filter(pc.is_valid(events.column(BAD)))
+            reasons = pa.table({"ord": bad.column("ord"), "reason": bad.column(BAD)})
+            self._counts["undecodable"] += reasons.num_rows
+            self._bad_samples += reasons.column("reason").to_pylist()[:SAMPLES]
+            self._send(connection, shape, chunk, reasons, "source", self._work.source_letters)
+        for i, (part, reasons) in enumerate(zip(self._work.sinks, rejects, strict=True)):
+            if reasons.num_rows:
+                self._rejected[i] += reasons.num_rows
+                self._samples[i] += reasons.column("reason").to_pylist()[:SAMPLES]
+                self._send(connection, shape, chunk, reasons, part.name, part.letters)
+
+    def _send(
+        self, connection: duckdb.DuckDBPyConnection, shape: Shape, chunk: pa.Table,
+        reasons: pa.Table, sink: str, target: str | None,
+    ) -> None:
+        if target is not None:
+            letters = make_letters(
+                connection, self._work, shape, chunk, reasons, sink)
+            self._letters[target].add(letters)
+
+    def _flow(self, shape: Shape) -> Flow:
+        key = repr(shape)
+        if key not in self._flows:
+            self._flows[key] = Flow(shape, self._work.processors, self._work.routes)
+        return self._flows[key]
+
+    def _report(self) -> TaskReport:
+        self._crash("task.finish")
+        sinks = []
+        for i, sink in enumerate(self._sinks):
+            done = sink.finish()
+            sinks.append(SinkReport(done.rows, self._rejected[i],
+                                    tuple(self._samples[i][:SAMPLES]), done.files, done.guess))
+        letters = {key: tuple(files) for key, open_ in self._letters.items()
+                   if (files := open_.finish())}
+        return TaskReport(
+            self._work.place.shard, sinks=tuple(sinks), letters=letters,
+            samples=tuple(self._bad_samples[:SAMPLES]), skipped=self._skipped(),
+            peak_rss=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10, **self._counts)
+
+    def _skipped(self) -> tuple[str, ...]:
+        return tuple(getattr(self._work.reader, "skipped", ()))
+
+    def _crash(self, point: str) -> None:
+        """For tests: die like a lost machine, without any cleaning up."""
+        if self._work.crash_at == point:
+            os.kill(os.getpid(), 9)

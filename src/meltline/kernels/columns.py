@@ -1,0 +1,115 @@
+"""How each column of a table is made from an event: the fast way, and the exact way.
+
+The fast way converts whole chunks with as little work as possible and marks the rows it is not
+sure of; the exact way (kernels/json_exact.py) then decides those rows alone. Where the fast way is
+sure, both agree: tests/unit/kernels/test_convert.py compares them on random values.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyiceberg.types import (
+    BinaryType,
+    DecimalType,
+    DoubleType,
+    FixedType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    LongType,
+    NestedField,
+    StringType,
+    TimestampType,
+    TimestamptzType,
+)
+
+from meltline.kernels.json_exact import KEEP_DIGITS, RAW, exact
+from meltline.kernels.quoting import identifier, literal
+from meltline.model.event import Shape
+
+_SQL_NAMES = {
+    "boolean": "BOOLEAN", "int": "INTEGER", "long": "BIGINT", "float": "FLOAT",
+    "double": "DOUBLE", "string": "VARCHAR", "date": "DATE", "time": "TIME",
+    "timestamp": "TIMESTAMP", "timestamptz": "TIMESTAMP WITH TIME ZONE", "uuid": "UUID",
+    "binary": "BLOB", "timestamp_ns": "TIMESTAMP_NS",
+}  # fmt: skip
+_WIDENS = {("INTEGER", "long"), ("SMALLINT", "long"), ("TINYINT", "long"), ("SMALLINT", "int"),
+           ("TINYINT", "int"), ("FLOAT", "double")}
+
+
+@dataclass(frozen=True)
+class Column:
+    """SQL for one column. `doubt` is true for rows that the exact way must decide."""
+
+    value: str
+    doubt: str | None = None
+    kind: str = RAW
+
+
+def fast_column(source: str, type_: IcebergType) -> Column:
+    """The fast way over `source`, the value as `json_transform` extracts it under `kind`."""
+    if isinstance(type_, StringType):
+        # an object or a list is no string, though its text is one
+        return Column(source, f"starts_with({source}, '{{') OR starts_with({source}, '[')",
+                      "VARCHAR")
+    if isinstance(type_, LongType | IntegerType):
+        number = f"TRY_CAST({source} AS {'BIGINT' if isinstance(type_, LongType) else 'INTEGER'})"
+        return Column(number, f"{number}::VARCHAR IS DISTINCT FROM {source}", "VARCHAR")
+    if isinstance(type_, DoubleType | FloatType):
+        # true and false arrive as 1 and 0, a number that does not fit as infinity
+        return Column(source, f"{source} IN (0, 1) OR isinf({source})",
+                      "DOUBLE" if isinstance(type_, DoubleType) else "FLOAT")
+    if isinstance(type_, TimestampType | TimestamptzType):
+        return _timestamp(f"{source}::VARCHAR", isinstance(type_, TimestamptzType))
+    return Column(exact(source, type_))
+
+
+def _timestamp(raw: str, zoned: bool) -> Column:
+    """A number is no timestamp to the cast, and a string is no number: each takes its own way."""
+    parsed = f"TRY_CAST(trim({raw}, '\"') AS TIMESTAMPTZ)"
+    millis = f"TRY(make_timestamp(TRY_CAST({raw} AS BIGINT) * 1000))"
+    if zoned:
+        value = f"coalesce({parsed}, {millis} AT TIME ZONE 'UTC')"
+    else:
+        value = f"coalesce(make_timestamp(epoch_us({parsed})), {millis})"
+    # 'infinity' and 'epoch' are timestamps to DuckDB
+    return Column(value, f"({value} IS NULL AND {raw} IS NOT NULL) OR isinf({value}) "
+                         f"OR epoch_us({value}) = 0")
+
+
+def extraction(fields: Sequence[NestedField], columns: Sequence[Column]) -> str:
+    """The second argument of json_transform for these columns."""
+    spec = {field.name: column.kind for field, column in zip(fields, columns, strict=True)}
+    if any(_has_decimal(field.field_type) for field in fields):
+        spec |= KEEP_DIGITS
+    return literal(json.dumps(spec, ensure_ascii=False))
+
+
+def typed_column(shape: Shape, field: NestedField) -> Column:
+    """A column from an event of typed columns: as it is where the types agree, else as JSON."""
+    have = next((t for n, t in shape.fields.items() if n == field.name), None)
+    if have is None:
+        return Column("NULL")
+    source = f"row.{identifier(field.name)}"
+    want = field.field_type
+    if _SQL_NAMES.get(str(want)) == have or _decimal_name(want) == have:
+        return Column(source)
+    if (have, str(want)) in _WIDENS:
+        return Column(f"{source}::{_SQL_NAMES[str(want)]}")
+    if have == "BLOB" and isinstance(want, BinaryType | FixedType):
+        size = f"octet_length({source}) = {len(want)}" if isinstance(want, FixedType) else "true"
+        return Column(f"CASE WHEN {size} THEN {source} END")
+    return Column(exact(f"to_json({source})", want))
+
+
+def _decimal_name(type_: IcebergType) -> str | None:
+    if isinstance(type_, DecimalType):
+        return f"DECIMAL({type_.precision},{type_.scale})"
+    return None
+
+
+def _has_decimal(type_: IcebergType) -> bool:
+    return "decimal" in str(type_)

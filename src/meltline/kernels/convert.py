@@ -1,0 +1,169 @@
+"""Events to rows of a table. One bad event never fails the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.schema import Schema
+from pyiceberg.types import NestedField
+
+from meltline.kernels.columns import Column, extraction, fast_column, typed_column
+from meltline.kernels.json_exact import exact, struct_spec
+from meltline.kernels.quoting import identifier, literal
+from meltline.kernels.retype import retype_table
+from meltline.model.event import Shape
+
+NO_MATCH = "no field of the event matches a column of the table"
+REJECTS = pa.schema([("ord", pa.int64()), ("reason", pa.string())])
+
+
+@dataclass(frozen=True)
+class Converted:
+    """`rows` in the table's Arrow schema; `rejects` (ord, reason) for the events that are not."""
+
+    rows: pa.Table
+    rejects: pa.Table
+
+
+class Converter:
+    """Compiled once per table schema and event shape, then used for every chunk."""
+
+    def __init__(
+        self, schema: Schema, shape: Shape, allows: Callable[[str], bool] = lambda _: True
+    ) -> None:
+        """`allows` says which fields of an event count; the others are as if they were absent."""
+        self._fields = list(schema.fields)
+        self._allows = allows
+        self.arrow_schema = schema_to_pyarrow(schema, include_field_ids=True)
+        if shape.kind == "json":
+            self._fast = self._allowed(_json_fast(self._fields))
+            self._exact = self._allowed(_json_exact(self._fields))
+        else:
+            self._fast = self._exact = self._allowed(_typed(self._fields, shape))
+
+    def convert(self, connection: duckdb.DuckDBPyConnection, events: str) -> Converted:
+        """`events` names a relation of decoded events (none of them bad)."""
+        fast = connection.sql(self.fast_sql(events)).to_arrow_table()
+        flags = fast.column("flag")
+        if not pc.any(flags).as_py():
+            return Converted(self._rows(fast), REJECTS.empty_table())
+        connection.register("doubtful", fast.filter(flags).select(["ord"]))
+        doubtful = f"(SELECT * FROM {events} WHERE ord IN (SELECT ord FROM doubtful))"
+        decided = connection.sql(self.exact_sql(doubtful)).to_arrow_table()
+        connection.unregister("doubtful")
+        good = decided.filter(pc.is_null(decided.column("reason")))
+        bad = decided.filter(pc.is_valid(decided.column("reason")))
+        sure = fast.filter(pc.invert(flags))
+        rows = pa.concat_tables([self._rows(sure), self._rows(good)])
+        return Converted(rows, bad.select(["ord", "reason"]).cast(REJECTS))
+
+    def nothing(self) -> Converted:
+        return Converted(self.arrow_schema.empty_table(), REJECTS.empty_table())
+
+    def fast_sql(self, events: str) -> str:
+        columns = self._fast.columns
+        values = ", ".join(f"{c.value} AS c{i}" for i, c in enumerate(columns))
+        doubt = " OR ".join(f"({c.doubt})" for c in columns if c.doubt) or "false"
+        inner = (f"SELECT ord, {values}, {doubt} AS doubt "
+                 f"FROM (SELECT ord, {self._fast.extract} FROM {events})")
+        return (f"SELECT *, coalesce(doubt, false) OR {_incomplete(self._fields)} AS flag "
+                f"FROM ({inner})")
+
+    def exact_sql(self, events: str) -> str:
+        values = ", ".join(f"{c.value} AS c{i}" for i, c in enumerate(self._exact.columns))
+        raws = "".join(f"{self._exact.raws[i]} AS r{i}, "
+                       for i, f in enumerate(self._fields) if f.required)
+        inner = (f"SELECT ord, {values}, {raws}{self._exact.matches} AS matches "
+                 f"FROM (SELECT *, {self._exact.extract} FROM {events})")
+        return f"SELECT *, {_reason(self._fields)} AS reason FROM ({inner})"
+
+    def _allowed(self, way: _Way) -> _Way:
+        columns = [column if self._allows(field.name) else Column("NULL")
+                   for column, field in zip(way.columns, self._fields, strict=True)]
+        return replace(way, columns=columns)
+
+    def _rows(self, table: pa.Table) -> pa.Table:
+        columns = [table.column(f"c{i}") for i in range(len(self._fields))]
+        return retype_table(columns, self.arrow_schema)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """One way to the columns: what to extract, the columns over it, their raw texts for reasons,
+    and whether any field of the event is a column at all."""
+
+    extract: str
+    columns: list[Column]
+    raws: list[str]
+    matches: str = "true"
+
+
+def _json_fast(fields: list[NestedField]) -> _Way:
+    places = _places(fields)
+    columns = [fast_column(place, f.field_type) for place, f in zip(places, fields, strict=True)]
+    parts = []
+    for group in range(max(_group_of(fields)) + 1):
+        chosen = [(f, c) for f, c, g in zip(fields, columns, _group_of(fields), strict=True)
+                  if g == group]
+        spec = extraction([f for f, _ in chosen], [c for _, c in chosen])
+        parts.append(f"json_transform(body, {spec}) AS j{group}")
+    return _Way(", ".join(parts), columns, places)
+
+
+def _json_exact(fields: list[NestedField]) -> _Way:
+    places = _places(fields)
+    columns = [Column(exact(place, f.field_type)) for place, f in zip(places, fields, strict=True)]
+    parts = [f"json_transform(body, {struct_spec(f.name for f, g in zip(fields, _group_of(fields), strict=True) if g == group)}) AS j{group}"  # noqa: E501
+             for group in range(max(_group_of(fields)) + 1)]
+    names = ", ".join(literal(f.name) for f in fields)
+    matches = f"coalesce(list_has_any(json_keys(body), [{names}]), false)"
+    return _Way(", ".join(parts), columns, [f"{place}::VARCHAR" for place in places], matches)
+
+
+def _typed(fields: list[NestedField], shape: Shape) -> _Way:
+    columns = [typed_column(shape, f) for f in fields]
+    raws = [f"to_json({c.value})::VARCHAR" if c.value == "NULL"
+            else f"row.{identifier(f.name)}::VARCHAR"
+            for c, f in zip(columns, fields, strict=True)]
+    known = any(f.name in shape.fields for f in fields)
+    return _Way("row", columns, raws, "true" if known else "false")
+
+
+def _group_of(fields: list[NestedField]) -> list[int]:
+    """DuckDB's struct fields ignore case: names that differ in case alone go to other structs."""
+    seen: Counter[str] = Counter()
+    groups = []
+    for field in fields:
+        groups.append(seen[field.name.lower()])
+        seen[field.name.lower()] += 1
+    return groups
+
+
+def _places(fields: list[NestedField]) -> list[str]:
+    groups = _group_of(fields)
+    return [f"j{g}.{identifier(f.name)}" for f, g in zip(fields, groups, strict=True)]
+
+
+def _incomplete(fields: list[NestedField]) -> str:
+    """Rows that lack a required column, or have no column at all: the exact way says why."""
+    required = [f"c{i} IS NULL" for i, f in enumerate(fields) if f.required]
+    if required:
+        return "(" + " OR ".join(required) + ")"
+    return "(" + " AND ".join(f"c{i} IS NULL" for i in range(len(fields))) + ")"
+
+
+def _reason(fields: list[NestedField]) -> str:
+    cases = [f"WHEN NOT matches THEN {literal(NO_MATCH)}"]
+    for i, field in enumerate(fields):
+        if field.required:
+            missing = literal(f'required column "{field.name}" is missing or null')
+            wrong = literal(f'required column "{field.name}" ({field.field_type}) cannot take ')
+            cases.append(f"WHEN c{i} IS NULL AND r{i} IS NULL THEN {missing}")
+            cases.append(f"WHEN c{i} IS NULL THEN {wrong} || left(r{i}, 100)")
+    return "CASE " + " ".join(cases) + " END"

@@ -1,0 +1,162 @@
+"""What type a field has, judged by its values. Pure, but for the one SQL statement's text.
+
+A guess is a name (`long`, `string`, ...), `{"struct": {name: guess}}`, `{"list": guess}`, or
+`null` when only nulls and empty containers were seen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyiceberg.schema import Schema
+from pyiceberg.types import IcebergType, ListType, StructType
+
+Guess = Any
+NULL = "null"
+_NAMES = {"BOOLEAN": "boolean", "BIGINT": "long", "UBIGINT": "long", "HUGEINT": "double",
+          "DOUBLE": "double", "NULL": NULL}
+
+
+@dataclass(frozen=True)
+class Addition:
+    """A column that a table lacks. `parent` is the dotted path of the struct it belongs in."""
+
+    parent: str | None
+    name: str
+    guess: Guess
+
+
+def structures_sql(events: str) -> str:
+    return f"SELECT DISTINCT json_structure(body::JSON) AS structure FROM {events}"
+
+
+def keys_sql(events: str) -> str:
+    return f"SELECT DISTINCT unnest(json_keys(body)) AS name FROM {events}"
+
+
+def guess_structures(structures: Iterable[str]) -> Guess:
+    """From the texts of DuckDB's json_structure."""
+    result: Guess = NULL
+    for text in structures:
+        result = merge(result, _of_structure(json.loads(text)))
+    return result
+
+
+def merge(one: Guess, other: Guess) -> Guess:
+    """A type that takes both: numbers widen to double, what does not fit together is a string."""
+    if one == other or other == NULL:
+        return one
+    if one == NULL:
+        return other
+    if isinstance(one, dict) and isinstance(other, dict):
+        if "list" in one and "list" in other:
+            return {"list": merge(one["list"], other["list"])}
+        if "struct" in one and "struct" in other:
+            names = {**one["struct"], **other["struct"]}
+            return {"struct": {name: merge(one["struct"].get(name, NULL),
+                                           other["struct"].get(name, NULL)) for name in names}}
+    if {str(one), str(other)} <= {"long", "double", "int", "float"}:
+        return "double" if "double" in (one, other) or "float" in (one, other) else "long"
+    return "string"
+
+
+def additions(schema: Schema, guess: Guess) -> list[Addition]:
+    """What a table lacks of these fields. Fields known to be null alone are not added yet."""
+    if not isinstance(guess, dict) or "struct" not in guess:
+        return []
+    return list(_lacking(schema.as_struct(), guess["struct"], None))
+
+
+def _lacking(
+    struct: StructType, guesses: Mapping[str, Guess], parent: str | None
+) -> Iterable[Addition]:
+    known = {field.name: field.field_type for field in struct.fields}
+    for name, guess in guesses.items():
+        path = name if parent is None else f"{parent}.{name}"
+        if name not in known:
+            if guess != NULL and name:
+                yield Addition(parent, name, guess)
+        else:
+            yield from _inside(known[name], guess, path)
+
+
+def _inside(type_: IcebergType, guess: Guess, path: str) -> Iterable[Addition]:
+    if not isinstance(guess, dict):
+        return
+    if isinstance(type_, StructType) and "struct" in guess:
+        yield from _lacking(type_, guess["struct"], path)
+    elif isinstance(type_, ListType) and "list" in guess:
+        yield from _inside(type_.element_type, guess["list"], f"{path}.element")
+
+
+def iceberg_type(guess: Guess) -> Any:
+    """Iceberg's JSON form of a type, with ids that are unique but not final."""
+    return _Ids().type_of(guess)
+
+
+def iceberg_schema(guess: Guess) -> str:
+    """A table schema for these fields, all optional."""
+    fields = _Ids().fields_of(guess["struct"])
+    return json.dumps({"type": "struct", "schema-id": 0, "fields": fields})
+
+
+class _Ids:
+    def __init__(self) -> None:
+        self._last = 0
+
+    def next(self) -> int:
+        self._last += 1
+        return self._last
+
+    def type_of(self, guess: Guess) -> Any:
+        if isinstance(guess, dict) and guess.get("struct"):
+            return {"type": "struct", "fields": self.fields_of(guess["struct"])}
+        if isinstance(guess, dict) and guess.get("list", NULL) != NULL:
+            return {"type": "list", "element-id": self.next(), "element-required": False,
+                    "element": self.type_of(guess["list"])}
+        # nulls, empty lists and empty objects say nothing: text takes whatever comes later
+        return guess if isinstance(guess, str) and guess != NULL else "string"
+
+    def fields_of(self, guesses: Mapping[str, Guess]) -> list[dict[str, Any]]:
+        named = [(self.next(), name, guess) for name, guess in guesses.items() if name]
+        return [{"id": id_, "name": name, "required": False, "type": self.type_of(guess)}
+                for id_, name, guess in named]
+
+
+def _of_structure(structure: Any) -> Guess:
+    if isinstance(structure, dict):
+        return {"struct": {name: _of_structure(inner) for name, inner in structure.items()}}
+    if isinstance(structure, list):
+        inner = _of_structure(structure[0])
+        return NULL if inner == NULL else {"list": inner}
+    return _NAMES.get(structure, "string")
+
+
+def guess_arrow(type_: pa.DataType) -> Guess:
+    """From the type of a typed event."""
+    if pa.types.is_struct(type_):
+        return {"struct": {type_.field(i).name: guess_arrow(type_.field(i).type)
+                           for i in range(type_.num_fields)}}
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        return {"list": guess_arrow(type_.value_type)}
+    if pa.types.is_decimal(type_):
+        return f"decimal({type_.precision}, {type_.scale})"
+    if pa.types.is_timestamp(type_):
+        return ("timestamptz" if type_.tz else "timestamp") + ("_ns" if type_.unit == "ns" else "")
+    return _arrow_scalar(type_)
+
+
+def _arrow_scalar(type_: pa.DataType) -> Guess:
+    checks = (
+        (pa.types.is_boolean, "boolean"), (pa.types.is_int64, "long"), (pa.types.is_uint32, "long"),
+        (pa.types.is_integer, "int"), (pa.types.is_float64, "double"),
+        (pa.types.is_floating, "float"), (pa.types.is_date, "date"), (pa.types.is_time, "time"),
+        (pa.types.is_binary, "binary"), (pa.types.is_large_binary, "binary"),
+        (pa.types.is_fixed_size_binary, "binary"), (pa.types.is_null, NULL))
+    if pa.types.is_uint64(type_):
+        return "decimal(20, 0)"
+    return next((name for check, name in checks if check(type_)), "string")

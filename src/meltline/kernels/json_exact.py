@@ -1,0 +1,224 @@
+"""One JSON value to one Iceberg value, as SQL: the conversion table of the sink, to the letter.
+
+`exact(value, type)` takes a SQL expression over the raw text of a JSON value (strings keep their
+quotes, so that "1" and 1 differ) and yields the converted value, or NULL when it cannot be
+converted. It never raises.
+
+DuckDB renders JSON numbers anew, through a double, unless a DECIMAL is among the types that are
+extracted: then every number keeps its text. So a decimal nobody asked for stands in each
+extraction.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FixedType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    StringType,
+    StructType,
+    TimestampNanoType,
+    TimestampType,
+    TimestamptzNanoType,
+    TimestamptzType,
+    TimeType,
+    UUIDType,
+)
+
+from meltline.errors import UserError
+from meltline.kernels.quoting import identifier, literal
+
+_INTEGRAL: dict[type, str] = {IntegerType: "INTEGER", LongType: "BIGINT"}
+_FLOATING: dict[type, str] = {FloatType: "FLOAT", DoubleType: "DOUBLE"}
+
+
+RAW = "JSON"
+KEEP_DIGITS = {"\x01": "DECIMAL(1,0)"}
+
+
+def exact(value: str, type_: IcebergType, depth: int = 0) -> str:
+    """SQL: the raw JSON `value` as `type_`, or NULL. `depth` keeps lambda names apart."""
+    value = f"({value}::VARCHAR)"  # a cast from JSON itself would convert: true to 1, "3" to 3
+    kind: type = type(type_)
+    if kind in _INTEGRAL:
+        return _integral(value, _INTEGRAL[kind])
+    if kind in _FLOATING:
+        return _floating(value, _FLOATING[kind])
+    if isinstance(type_, DecimalType):
+        return _decimal(value, type_)
+    if isinstance(type_, StructType):
+        return _struct(value, type_, depth)
+    if isinstance(type_, ListType):
+        return _list(value, type_, depth)
+    if isinstance(type_, MapType):
+        return _map(value, type_, depth)
+    return _scalar(value, type_)
+
+
+def _scalar(value: str, type_: IcebergType) -> str:
+    text = text_of(value)
+    if isinstance(type_, StringType):
+        return (f"CASE WHEN starts_with({value}, '\"') THEN {text} "
+                f"WHEN starts_with({value}, '{{') OR starts_with({value}, '[') THEN NULL "
+                f"ELSE {value}::VARCHAR END")
+    if isinstance(type_, BooleanType):
+        return (f"CASE WHEN {value} = 'true' THEN true WHEN {value} = 'false' THEN false "
+                f"WHEN starts_with({value}, '\"') THEN lower({text}) = 'true' END")
+    if isinstance(type_, UUIDType):
+        return _from_string(value, f"TRY_CAST({text} AS UUID)")
+    if isinstance(type_, BinaryType):
+        return _from_string(value, f"TRY(from_base64({text}))")
+    if isinstance(type_, FixedType):
+        decoded = f"TRY(from_base64({text}))"
+        return _from_string(
+            value, f"CASE WHEN octet_length({decoded}) = {len(type_)} THEN {decoded} END")
+    return _temporal(value, type_)
+
+
+def _temporal(value: str, type_: IcebergType) -> str:
+    text = text_of(value)
+    number = f"TRY_CAST(trunc(TRY_CAST({value} AS DOUBLE)) AS BIGINT)"
+    if isinstance(type_, DateType):
+        # 'infinity' and 'epoch' are dates to DuckDB; an ISO date starts with a digit
+        parsed = _if_dated(text, f"TRY_CAST({text} AS DATE)")
+        days = f"TRY_CAST(DATE '1970-01-01' + TRY_CAST({number} AS INTEGER) AS DATE)"
+        return _string_or_number(value, parsed, f"TRY({days})")
+    if isinstance(type_, TimeType):
+        millis = f"CASE WHEN {number} BETWEEN 0 AND 86399999 THEN {number} END"
+        parsed = f"CASE WHEN NOT starts_with({text}, '24') THEN TRY_CAST({text} AS TIME) END"
+        return _string_or_number(
+            value, parsed, f"(TIME '00:00:00' + to_milliseconds({millis}))")
+    zoned = _if_dated(text, f"TRY_CAST({text} AS TIMESTAMPTZ)")
+    epoch = f"TRY(make_timestamp({number} * 1000))"
+    if isinstance(type_, TimestamptzType):
+        return _string_or_number(value, zoned, f"({epoch} AT TIME ZONE 'UTC')")
+    if isinstance(type_, TimestampType):
+        # a plain cast to TIMESTAMP would drop the offset without a word
+        return _string_or_number(value, f"({zoned} AT TIME ZONE 'UTC')", epoch)
+    if isinstance(type_, TimestampNanoType | TimestamptzNanoType):
+        return _string_or_number(value, _nanos(text), f"TRY(make_timestamp_ns({number}))")
+    raise UserError(f"values of type {type_} cannot be written from JSON yet",
+                    hint="leave the column out of the table, or make it optional and unset")
+
+
+def _nanos(text: str) -> str:
+    """An ISO timestamp with up to nine decimals: micros by the zone-aware cast, the rest added."""
+    fraction = f"rpad(regexp_extract({text}, '\\.(\\d{{1,9}})', 1), 9, '0')"
+    extra = f"COALESCE(TRY_CAST(substr({fraction}, 7, 3) AS BIGINT), 0)"
+    micros = f"epoch_us(TRY_CAST({text} AS TIMESTAMPTZ))"
+    return _if_dated(text, f"TRY(make_timestamp_ns({micros} * 1000 + {extra}))")
+
+
+def _integral(value: str, sql_type: str) -> str:
+    text = text_of(value)
+    whole = f"TRY_CAST(split_part({value}, '.', 1) AS {sql_type})"
+    by_double = f"TRY_CAST(trunc(TRY_CAST({value} AS DOUBLE)) AS {sql_type})"
+    return (f"CASE WHEN starts_with({value}, '\"') "
+            f"THEN CASE WHEN regexp_full_match({text}, '[+-]?\\d+') "
+            f"THEN TRY_CAST({text} AS {sql_type}) END "
+            f"WHEN contains(lower({value}), 'e') THEN {by_double} "
+            f"ELSE {whole} END")
+
+
+def _floating(value: str, sql_type: str) -> str:
+    text = text_of(value)
+    number = f"TRY_CAST({value} AS {sql_type})"
+    # 1e400 is a number that does not fit: not coercible, rather than infinity
+    return (f"CASE WHEN starts_with({value}, '\"') "
+            f"THEN TRY_CAST({text} AS {sql_type}) "
+            f"WHEN NOT isinf({number}) THEN {number} END")
+
+
+def _decimal(value: str, type_: DecimalType) -> str:
+    # DuckDB reads 1_000 as a number, JSON and Java do not
+    return (f"CASE WHEN NOT contains({value}, '_') "
+            f"THEN TRY_CAST({text_of(value)} AS DECIMAL({type_.precision}, {type_.scale})) END")
+
+
+def _struct(value: str, type_: StructType, depth: int) -> str:
+    whole, parts = f"w{depth}", f"s{depth}"
+    spec = struct_spec(f.name for f in type_.fields)
+    fields = ", ".join(
+        f"f{i} := {exact(f'{parts}.{identifier(f.name)}', f.field_type, depth + 1)}"
+        for i, f in enumerate(type_.fields))
+    missing = " OR ".join(
+        f"{whole}.f{i} IS NULL" for i, f in enumerate(type_.fields) if f.required)
+    made = f"struct_pack({fields})"
+    bound = f"list_transform([json_transform({value}, {spec})], lambda {parts}: {made})[1]"
+    if missing:
+        bound = (f"list_transform([{bound}], "
+                 f"lambda {whole}: CASE WHEN {missing} THEN NULL ELSE {whole} END)[1]")
+    return f"CASE WHEN starts_with({value}, '{{') THEN {bound} END"
+
+
+def _list(value: str, type_: ListType, depth: int) -> str:
+    item = f"x{depth}"
+    made = (f"list_transform({_unwrapped(value, [RAW])}, "
+            f"lambda {item}: {exact(item, type_.element_type, depth + 1)})")
+    if type_.element_required:
+        made = _without_nulls(made, depth)
+    return f"CASE WHEN starts_with({value}, '[') THEN {made} END"
+
+
+def _map(value: str, type_: MapType, depth: int) -> str:
+    entry, key_raw = f"e{depth}", f"to_json(e{depth}.key)"
+    converted = (f"{entry}.key" if isinstance(type_.key_type, StringType)
+                 else exact(key_raw, type_.key_type, depth + 1))
+    item = exact(f"{entry}.value", type_.value_type, depth + 1)
+    entries = f"map_entries({_unwrapped(value, f'MAP(VARCHAR,{RAW})')})"
+    pairs = (f"list_transform({entries}, "
+             f"lambda {entry}: struct_pack(k := {converted}, v := {item}))")
+    # TRY: the same key twice, or a key that does not convert, makes no map
+    required = f"any_value_null{depth}"
+    if type_.value_required:
+        pairs = (f"list_transform([{pairs}], lambda {required}: CASE WHEN len(list_filter("
+                 f"{required}, lambda p{depth}: p{depth}.v IS NULL)) = 0 "
+                 f"THEN {required} END)[1]")
+    return f"CASE WHEN starts_with({value}, '{{') THEN TRY(map_from_entries({pairs})) END"
+
+
+def _without_nulls(made: str, depth: int) -> str:
+    name = f"l{depth}"
+    return (f"list_transform([{made}], lambda {name}: CASE WHEN len(list_filter({name}, "
+            f"lambda n{depth}: n{depth} IS NULL)) = 0 THEN {name} END)[1]")
+
+
+def text_of(value: str) -> str:
+    """SQL: the characters of a raw JSON string. Only escapes need the JSON parser."""
+    return (f"CASE WHEN contains({value}, '\\') THEN ({value}::JSON ->> '$') "
+            f"ELSE trim({value}, '\"') END")
+
+
+def struct_spec(names: Iterable[str]) -> str:
+    """The second argument of json_transform that extracts these keys, raw."""
+    return literal(json.dumps(dict.fromkeys(names, RAW) | KEEP_DIGITS, ensure_ascii=False))
+
+
+def _unwrapped(value: str, spec: list[str] | str) -> str:
+    """Extract a list or a map: put inside an object, where the decimal can stand beside it."""
+    wrapped = literal(json.dumps({"x": spec} | KEEP_DIGITS))
+    return f"json_transform('{{\"x\":' || {value} || '}}', {wrapped}).x"
+
+
+def _from_string(value: str, parsed: str) -> str:
+    return f"CASE WHEN starts_with({value}, '\"') THEN {parsed} END"
+
+
+def _if_dated(text: str, parsed: str) -> str:
+    return f"CASE WHEN regexp_matches({text}, '^[+-]?\\d') THEN {parsed} END"
+
+
+def _string_or_number(value: str, parsed: str, number: str) -> str:
+    return f"CASE WHEN starts_with({value}, '\"') THEN {parsed} ELSE {number} END"

@@ -1,0 +1,102 @@
+"""Rows of one table to Parquet files, one open file per partition, within a memory bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from pyiceberg.io import load_file_io
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+from meltline.kernels.parquet import ClosedParquet, ParquetFile
+from meltline.kernels.partition import Key, Partitioner
+from meltline.model.target import TableTarget
+
+
+@dataclass(frozen=True)
+class WriteLimits:
+    """`buffered` bytes of rows may wait in memory, in one row group at most `row_group` bytes."""
+
+    buffered: int = 256 << 20
+    row_group: int = 64 << 20
+    open_files: int = 100
+
+
+@dataclass
+class _Lot:
+    """What is under way for one partition."""
+
+    rows: list[pa.Table] = field(default_factory=list)
+    size: int = 0
+    file: ParquetFile | None = None
+    used: int = 0
+
+
+class TableWriter:
+    """Takes rows in any order; `finish` returns every file exactly once."""
+
+    def __init__(self, target: TableTarget, path_prefix: str, limits: WriteLimits) -> None:
+        self._target = target
+        self._prefix = path_prefix
+        self._limits = limits
+        self._io = load_file_io(dict(target.io_properties), target.location)
+        self._arrow_schema = schema_to_pyarrow(target.schema, include_field_ids=True)
+        self._partitioner = Partitioner(target.schema, target.spec)
+        self._lots: dict[Key, _Lot] = {}
+        self._closed: list[ClosedParquet] = []
+        self._sequence = 0
+        self._clock = 0
+
+    def add(self, rows: pa.Table) -> None:
+        for key, part in self._partitioner.split(rows):
+            if not part.num_rows:
+                continue
+            lot = self._lots.setdefault(key, _Lot())
+            lot.rows.append(part)
+            lot.size += part.nbytes
+            self._clock += 1
+            lot.used = self._clock
+            if lot.size >= self._limits.row_group:
+                self._flush(key, lot)
+        while sum(lot.size for lot in self._lots.values()) > self._limits.buffered:
+            self._flush(*max(self._lots.items(), key=lambda item: item[1].size))
+
+    def finish(self) -> list[ClosedParquet]:
+        for key, lot in sorted(self._lots.items(), key=lambda item: item[1].used):
+            self._flush(key, lot)
+            self._close(key, lot)
+        return self._closed
+
+    def abandon(self) -> None:
+        for lot in self._lots.values():
+            if lot.file:
+                lot.file.abandon()
+
+    def _flush(self, key: Key, lot: _Lot) -> None:
+        if not lot.rows:
+            return
+        rows = pa.concat_tables(lot.rows)
+        lot.rows, lot.size = [], 0
+        if lot.file is None:
+            self._make_room()
+            lot.file = self._open()
+        if lot.file.write(rows) >= self._target.target_file_size:
+            self._close(key, lot)
+
+    def _make_room(self) -> None:
+        """Close the file that was idle longest; its partition gets another when it needs one."""
+        open_lots = [(key, lot) for key, lot in self._lots.items() if lot.file]
+        if len(open_lots) >= self._limits.open_files:
+            self._close(*min(open_lots, key=lambda item: item[1].used))
+
+    def _open(self) -> ParquetFile:
+        path = f"{self._prefix}-{self._sequence}.parquet"
+        self._sequence += 1
+        return ParquetFile(self._io, path, self._target.schema, self._arrow_schema,
+                           self._target.properties)
+
+    def _close(self, key: Key, lot: _Lot) -> None:
+        if lot.file is not None:
+            partition = self._partitioner.to_json(key)
+            self._closed.append(lot.file.close(self._target.spec.spec_id, partition))
+            lot.file = None

@@ -1,0 +1,86 @@
+"""Catalogs of any type that Iceberg's Java library knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+
+from meltline.errors import UserError
+from meltline.lake.jvm import Jvm, exception_names, java_errors, translate
+from meltline.lake.table import Table
+
+_SETTINGS = {"jdbc": {"jdbc.schema-version": "V1"}}
+
+
+class Catalog:
+    """One catalog connection. Tables are named `namespace.table`, dots in the namespace allowed."""
+
+    def __init__(self, jvm: Jvm, name: str, properties: Mapping[str, str]) -> None:
+        self.jvm = jvm
+        self.name = name
+        kind = properties.get("type", "")
+        merged = {**_SETTINGS.get(kind, {}), **properties}
+        with java_errors(f"cannot open catalog {name!r}"):
+            self.java: Any = jvm.iceberg.CatalogUtil.buildIcebergCatalog(
+                name, jvm.map(merged), jvm.hadoop_configuration)
+
+    def load(self, identifier: str) -> Table | None:
+        """The table, or None when there is none (nor its namespace)."""
+        try:
+            return Table(self.jvm, identifier, self.java.loadTable(self._named(identifier)))
+        except Py4JJavaError as error:
+            if "NoSuchTableException" in exception_names(error):
+                return None
+            raise translate(error, f"cannot load table {identifier}") from None
+
+    def create(
+        self, identifier: str, schema_json: str, spec_json: str | None = None,
+        properties: Mapping[str, str] | None = None, location: str | None = None,
+    ) -> Table:
+        """Create the table and its namespaces; when somebody else was faster, load theirs."""
+        name = self._named(identifier)
+        with java_errors(f"cannot create table {identifier}"):
+            self._create_namespace(name.namespace())
+            schema = self.jvm.iceberg.SchemaParser.fromJson(schema_json)
+            builder = self.java.buildTable(name, schema)
+            if spec_json:
+                spec = self.jvm.iceberg.PartitionSpecParser.fromJson(schema, spec_json)
+                builder = builder.withPartitionSpec(spec)
+            if location:
+                builder = builder.withLocation(location)
+            builder = builder.withProperties(self.jvm.map(properties or {}))
+            try:
+                return Table(self.jvm, identifier, builder.create())
+            except Py4JJavaError as error:
+                names = exception_names(error)
+                if "AlreadyExistsException" not in names and "CommitFailedException" not in names:
+                    raise
+        table = self.load(identifier)
+        if table is None:
+            raise UserError(f"table {identifier} was neither created nor found")
+        return table
+
+    def drop(self, identifier: str, purge: bool = False) -> bool:
+        with java_errors(f"cannot drop table {identifier}"):
+            return bool(self.java.dropTable(self._named(identifier), purge))
+
+    def _create_namespace(self, namespace: Any) -> None:
+        """Every level: some catalogs want the parents first, others have no such thing."""
+        levels = list(namespace.levels())
+        for depth in range(1, len(levels) + 1):
+            self._create_level(levels[:depth])
+
+    def _create_level(self, levels: list[str]) -> None:
+        namespace = self.jvm.iceberg.catalog.TableIdentifier.parse(
+            ".".join([*levels, "x"])).namespace()
+        try:
+            if not self.java.namespaceExists(namespace):
+                self.java.createNamespace(namespace)
+        except Py4JJavaError as error:
+            if "AlreadyExistsException" not in exception_names(error):
+                raise
+
+    def _named(self, identifier: str) -> Any:
+        return self.jvm.iceberg.catalog.TableIdentifier.parse(identifier)

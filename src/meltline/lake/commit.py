@@ -1,0 +1,104 @@
+"""One atomic commit of files and properties, fenced on every try."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+
+from meltline.lake.jvm import translate
+from meltline.lake.table import SnapshotInfo, Table, snapshot_info
+
+Fence = Callable[[Mapping[str, str], Iterable[SnapshotInfo]], bool]
+"""Called with the properties and the ancestry (newest first) of the table that a commit is about
+to build on, again on each optimistic retry. True lets the commit go on; raising stops it too."""
+
+
+def append_files(
+    table: Table, contents: Sequence[str], summary: Mapping[str, str],
+    properties: Mapping[str, str], fence: Fence, stop_at: int | None = None,
+) -> int | None:
+    """Append data files (content-file JSON) and set properties in one metadata commit.
+
+    Returns the new snapshot's id, or None when the fence said no. Raises CommitConflict,
+    CommitUnknown or what the fence raised. `stop_at` bounds the ancestry shown to the fence.
+    """
+    jvm = table.jvm
+    guard = _Guard(table, fence, stop_at)
+    try:
+        transaction = table.java.newTransaction()
+        append = transaction.newAppend()
+        specs = table.java.specs()
+        parser = jvm.iceberg.ContentFileParser
+        for content in contents:
+            append.appendFile(parser.fromJson(jvm.json_tree(content), specs))
+        for key, value in summary.items():
+            append.set(key, value)
+        append.validateWith(guard)
+        append.commit()
+        update = transaction.updateProperties()
+        for key, value in properties.items():
+            update.set(key, value)
+        update.commit()
+        transaction.commitTransaction()
+    except Py4JJavaError as error:
+        if guard.refused:
+            return None
+        if guard.failure is not None:
+            raise guard.failure from None
+        raise translate(error, f"cannot commit to table {table.identifier}") from None
+    table.refresh()
+    return table.current_snapshot_id()
+
+
+class _Guard:
+    """The fence as Iceberg's SnapshotAncestryValidator. An exception cannot cross the JVM."""
+
+    def __init__(self, table: Table, fence: Fence, stop_at: int | None) -> None:
+        self._table = table
+        self._fence = fence
+        self._stop_at = stop_at
+        self.refused = False
+        self.failure: Exception | None = None
+
+    def validate(self, snapshots: Any) -> bool:
+        try:
+            properties = dict(self._table.java.operations().current().properties())
+            self.refused = not self._fence(properties, self._ancestry(snapshots))
+        except Exception as error:  # noqa: BLE001
+            self.failure = error
+            return False
+        return not self.refused
+
+    def errorMessage(self) -> str:
+        return "refused by the fence"
+
+    def _ancestry(self, snapshots: Any) -> Iterable[SnapshotInfo]:
+        iterator = snapshots.iterator()
+        while iterator.hasNext():
+            snapshot = iterator.next()
+            if snapshot.snapshotId() == self._stop_at:
+                return
+            yield snapshot_info(snapshot)
+
+    class Java:
+        implements = ["org.apache.iceberg.SnapshotAncestryValidator"]  # noqa: RUF012
+
+
+Changes = Callable[[Mapping[str, str]], Mapping[str, str]]
+
+
+def swap_properties(table: Table, changes: Changes) -> None:
+    """Compare-and-swap of the table's properties.
+
+    `changes` gets the current properties and returns all of the new ones; it may raise to give
+    up. Raises CommitConflict when somebody else was faster: nothing was written then.
+    """
+    try:
+        operations = table.java.operations()
+        base = operations.refresh()
+        wanted = changes(dict(base.properties()))
+        operations.commit(base, base.replaceProperties(table.jvm.map(wanted)))
+    except Py4JJavaError as error:
+        raise translate(error, f"cannot update table {table.identifier}") from None

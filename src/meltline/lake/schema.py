@@ -1,0 +1,57 @@
+"""Adds columns to a table, also when others add columns at the same time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from meltline.errors import CommitConflict
+from meltline.kernels.infer import Addition, iceberg_type
+from meltline.lake.jvm import java_errors
+from meltline.lake.table import Table
+
+TRIES = 10
+
+
+def add_columns(table: Table, wanted: Iterable[Addition]) -> bool:
+    """Add the columns that are still missing; the first committed type wins.
+
+    True when the table's schema is another one than before the call, whoever changed it.
+    """
+    wanted = list(wanted)
+    before = table.java.schema().schemaId()
+    for attempt in range(TRIES):
+        table.refresh()
+        missing = [addition for addition in wanted if not _has(table, addition)]
+        if not missing:
+            break
+        try:
+            with java_errors(f"cannot add columns to table {table.identifier}"):
+                update = table.java.updateSchema()
+                for addition in missing:
+                    update = _add(table, update, addition)
+                update.commit()
+        except CommitConflict:
+            if attempt == TRIES - 1:
+                raise
+    table.refresh()
+    return bool(table.java.schema().schemaId() != before)
+
+
+def _add(table: Table, update: Any, addition: Addition) -> Any:
+    type_ = _java_type(table, addition)
+    if addition.parent is None:
+        return update.addColumn(addition.name, type_)
+    return update.addColumn(addition.parent, addition.name, type_)
+
+
+def _has(table: Table, addition: Addition) -> bool:
+    path = addition.name if addition.parent is None else f"{addition.parent}.{addition.name}"
+    return table.java.schema().findField(path) is not None
+
+
+def _java_type(table: Table, addition: Addition) -> Any:
+    field = {"id": 1000000, "name": "x", "required": False, "type": iceberg_type(addition.guess)}
+    text = json.dumps({"type": "struct", "schema-id": 0, "fields": [field]})
+    return table.jvm.iceberg.SchemaParser.fromJson(text).findType("x")

@@ -1,0 +1,92 @@
+"""One Iceberg table, as the driver sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from meltline.lake.jvm import Jvm, java_errors
+from meltline.model.target import TableTarget
+
+
+@dataclass(frozen=True)
+class SnapshotInfo:
+    snapshot_id: int
+    parent_id: int | None
+    timestamp_ms: int
+    operation: str
+    summary: Mapping[str, str]
+
+
+class Table:
+    """Wraps the Java table. `refresh` before each decision; the rest reads what was refreshed."""
+
+    def __init__(self, jvm: Jvm, identifier: str, java: Any) -> None:
+        self.jvm = jvm
+        self.identifier = identifier
+        self.java = java
+
+    def refresh(self) -> None:
+        with java_errors(f"cannot refresh table {self.identifier}"):
+            self.java.refresh()
+
+    @property
+    def properties(self) -> dict[str, str]:
+        return dict(self.java.properties())
+
+    @property
+    def location(self) -> str:
+        return str(self.java.location())
+
+    @property
+    def io_properties(self) -> dict[str, str]:
+        """What a worker needs to open files where this table lives, secrets included."""
+        return {str(k): str(v) for k, v in dict(self.java.io().properties()).items()}
+
+    def target(self) -> TableTarget:
+        """The table for the workers, at its current schema and partition spec."""
+        with java_errors(f"cannot describe table {self.identifier}"):
+            parsers = self.jvm.iceberg
+            return TableTarget(
+                table=self.identifier,
+                uuid=str(self.java.uuid()),
+                schema_json=str(parsers.SchemaParser.toJson(self.java.schema())),
+                spec_json=str(parsers.PartitionSpecParser.toJson(self.java.spec())),
+                location=self.location,
+                properties=self.properties,
+                io_properties=self.io_properties,
+                format_version=int(self.java.operations().current().formatVersion()),
+            )
+
+    def ancestry(self, stop_at: int | None = None) -> Iterator[SnapshotInfo]:
+        """Snapshots of the main branch, newest first, up to but without `stop_at`."""
+        snapshot = self.java.currentSnapshot()
+        while snapshot is not None and snapshot.snapshotId() != stop_at:
+            yield snapshot_info(snapshot)
+            parent = snapshot.parentId()
+            snapshot = None if parent is None else self.java.snapshot(parent)
+
+    def find_snapshot(self, key: str, value: str, limit: int = 100) -> int | None:
+        """The newest snapshot of the main branch whose summary says so, among the last `limit`."""
+        snapshot = self.java.currentSnapshot()
+        for _ in range(limit):
+            if snapshot is None:
+                return None
+            if snapshot.summary().get(key) == value:
+                return int(snapshot.snapshotId())
+            parent = snapshot.parentId()
+            snapshot = None if parent is None else self.java.snapshot(parent)
+        return None
+
+    def current_snapshot_id(self) -> int | None:
+        snapshot = self.java.currentSnapshot()
+        return None if snapshot is None else int(snapshot.snapshotId())
+
+
+def snapshot_info(snapshot: Any) -> SnapshotInfo:
+    parent = snapshot.parentId()
+    return SnapshotInfo(
+        int(snapshot.snapshotId()), None if parent is None else int(parent),
+        int(snapshot.timestampMillis()), str(snapshot.operation() or ""),
+        dict(snapshot.summary()))

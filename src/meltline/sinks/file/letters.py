@@ -1,0 +1,129 @@
+"""Dead letters as files in Data Prepper's DLQ object form, local or in an object store.
+
+A task writes its letters under a name of its own in `.staging/`; `publish` moves them to a name
+that follows from the epoch, so that a replay finds them done instead of adding a second copy.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+import pyarrow as pa
+from pyiceberg.io.pyarrow import PyArrowFileIO
+
+from meltline import __version__
+from meltline.engine.epoch import Epoch
+from meltline.engine.sink import Published
+from meltline.engine.token import Token
+from meltline.engine.work import TaskPlace
+
+
+@dataclass(frozen=True)
+class FileLetters:
+    """See engine.sink.Letters. `location` is a folder or a URL such as `s3://bucket/dlq`."""
+
+    location: str
+    storage: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def key(self) -> str:
+        return f"file:{self.location}"
+
+    def check(self) -> None:
+        filesystem, path = _filesystem(self.location, self.storage)
+        filesystem.create_dir(path, recursive=True)
+
+    def token(self, pipeline: str, lane: str) -> Token | None:  # noqa: ARG002
+        """Files carry no token: their names alone make publishing them twice harmless."""
+        return None
+
+    def writer(self, epoch: Epoch) -> FileLetterWriter:  # noqa: ARG002
+        return FileLetterWriter(self)
+
+    def publish(self, epoch: Epoch, reports: Sequence[str], owner: str) -> Published:  # noqa: ARG002
+        filesystem, root = _filesystem(self.location, self.storage)
+        count = 0
+        for text in reports:
+            report = json.loads(text)
+            final = f"{root}/{letter_name(epoch, report['shard'])}"
+            staged = f"{root}/{report['path']}"
+            if filesystem.get_file_info(staged).type != pa.fs.FileType.NotFound:
+                filesystem.move(staged, final)
+            count += report["count"]
+        return Published(self.location, None, files=len(reports), rows=count)
+
+
+def letter_name(epoch: Epoch, shard: int) -> str:
+    """`dlq-v<major>-<pipeline>-<plugin>-<time>-<uuid>.json`, the same for every replay."""
+    at = datetime.fromtimestamp(epoch.planned_at_ms / 1000, timezone.utc)
+    unique = uuid.uuid5(uuid.NAMESPACE_OID, f"{epoch.batch_id('dead-letters')}:{shard}")
+    stamp = at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{epoch.planned_at_ms % 1000:03d}Z"
+    return f"dlq-v{__version__.partition('.')[0]}-{epoch.pipeline}-iceberg-{stamp}-{unique}.json"
+
+
+@dataclass(frozen=True)
+class FileLetterWriter:
+    letters: FileLetters
+
+    def open(self, place: TaskPlace) -> OpenFileLetters:
+        return OpenFileLetters(self.letters, place)
+
+
+class OpenFileLetters:
+    def __init__(self, letters: FileLetters, place: TaskPlace) -> None:
+        self._letters = letters
+        self._place = place
+        self._stream: Any = None
+        self._name = f".staging/{place.pipeline}-{place.epoch}-{place.shard}-{place.attempt}.json"
+        self._count = 0
+
+    def add(self, letters: pa.Table) -> None:
+        if self._stream is None:
+            filesystem, root = _filesystem(self._letters.location, self._letters.storage)
+            filesystem.create_dir(f"{root}/.staging", recursive=True)
+            self._stream = filesystem.open_output_stream(f"{root}/{self._name}")
+            self._stream.write(b'{"dlqObjects":[')
+        for letter in letters.to_pylist():
+            separator = b",\n" if self._count else b"\n"
+            self._stream.write(separator + dlq_object(letter).encode())
+            self._count += 1
+
+    def finish(self) -> Sequence[str]:
+        if self._stream is None:
+            return ()
+        self._stream.write(b"\n]}\n")
+        self._stream.close()
+        return (json.dumps({"shard": self._place.shard, "path": self._name,
+                            "count": self._count}),)
+
+
+def dlq_object(letter: Mapping[str, Any]) -> str:
+    """One dead letter in Data Prepper's form; the event as an object when it is one."""
+    at = letter["failed_at"]
+    return json.dumps({
+        "pluginId": "iceberg", "pluginName": "iceberg", "pipelineName": letter["pipeline"],
+        "failedData": {
+            "sink": letter["sink"], "epoch": letter["epoch"], "message": letter["reason"],
+            "source": json.loads(letter["source"]), "document": _document(letter["event"])},
+        "timestamp": at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z",
+    }, ensure_ascii=False)
+
+
+def _document(event: str) -> Any:
+    try:
+        parsed = json.loads(event)
+    except (ValueError, RecursionError):
+        return event
+    return parsed if isinstance(parsed, dict) else event
+
+
+def _filesystem(location: str, storage: Mapping[str, str]) -> tuple[Any, str]:
+    """The file system of a location and the path within it."""
+    scheme, netloc, path = PyArrowFileIO.parse_location(location, dict(storage))
+    filesystem = PyArrowFileIO(dict(storage)).fs_by_scheme(scheme, netloc)
+    return filesystem, path.rstrip("/")

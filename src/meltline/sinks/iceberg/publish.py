@@ -1,0 +1,79 @@
+"""Publishes an epoch to a table: once, whatever happens in between."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from meltline.engine.epoch import Epoch
+from meltline.engine.token import Token, already_published
+from meltline.errors import CommitConflict, CommitUnknown
+from meltline.lake.commit import append_files
+from meltline.lake.table import SnapshotInfo, Table
+from meltline.model.file_closed import FileClosed
+from meltline.sinks.iceberg.summary import BATCH_ID, snapshot_summary, token_key
+
+TRIES = 25
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """`snapshot_id` is None when the epoch was there already and its snapshot has expired."""
+
+    table: str
+    snapshot_id: int | None
+    repeated: bool
+    conflicts: int = 0
+
+
+def find_published(table: Table, epoch: Epoch) -> PublishedTable | None:
+    """The epoch's trace in the table: in its properties, or in the history that is left."""
+    token = load_token(table.properties, epoch.pipeline, epoch.lane)
+    found = already_published(token, epoch, table.identifier)
+    snapshot_id = table.find_snapshot(BATCH_ID, epoch.batch_id(table.identifier))
+    if snapshot_id is None and not found:
+        return None
+    return PublishedTable(table.identifier, snapshot_id, repeated=True)
+
+
+def publish_files(
+    table: Table, epoch: Epoch, files: Sequence[FileClosed], owner: str,
+    sleep: Callable[[float], None] = time.sleep,
+) -> PublishedTable:
+    """Commit the files, or find that they were committed. Retries conflicts; never doubles."""
+    table.refresh()
+    known = table.current_snapshot_id()
+    batch_id = epoch.batch_id(table.identifier)
+    summary = snapshot_summary(epoch, table.identifier, owner, len(files),
+                               sum(file.record_count for file in files))
+    token = Token.of(epoch, table.identifier)
+    key = token_key(epoch.pipeline, epoch.lane)
+    conflicts = 0
+
+    def fence(properties: Mapping[str, str], ancestry: Iterable[SnapshotInfo]) -> bool:
+        there = load_token(properties, epoch.pipeline, epoch.lane)
+        if already_published(there, epoch, table.identifier):
+            return False
+        return all(snapshot.summary.get(BATCH_ID) != batch_id for snapshot in ancestry)
+
+    while True:
+        if (found := find_published(table, epoch)) is not None:
+            return found
+        try:
+            snapshot_id = append_files(table, [file.content for file in files], summary,
+                                       {key: token.to_json()}, fence, stop_at=known)
+        except (CommitConflict, CommitUnknown):
+            conflicts += 1
+            if conflicts >= TRIES:
+                raise
+            sleep(min(0.1 * 2**conflicts, 5.0))
+        else:
+            if snapshot_id is not None:
+                return PublishedTable(table.identifier, snapshot_id, False, conflicts)
+        table.refresh()
+
+
+def load_token(properties: Mapping[str, str], pipeline: str, lane: str) -> Token | None:
+    text = properties.get(token_key(pipeline, lane))
+    return Token.from_json(text) if text else None

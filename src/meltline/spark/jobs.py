@@ -1,0 +1,94 @@
+"""Runs the tasks of an epoch on Spark."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark import InheritableThread, TaskContext
+from pyspark.sql import SparkSession
+
+from meltline import errors
+from meltline.engine.report import TaskReport
+from meltline.engine.task import run_task
+from meltline.engine.work import TaskWork
+from meltline.redact import redact
+
+__all__ = ["InheritableThread", "SparkJobs"]
+
+_ERROR = "meltline-error"
+
+
+class SparkJobs:
+    """`run` is an engine.lane.RunTasks. `run_id` keeps the files of two driver runs apart."""
+
+    def __init__(self, session: SparkSession, run_id: str) -> None:
+        self._context = session.sparkContext
+        self._run_id = run_id
+
+    @property
+    def parallelism(self) -> int:
+        return max(self._context.defaultParallelism, 1)
+
+    def run(self, works: Sequence[TaskWork], description: str) -> list[TaskReport]:
+        if not works:
+            return []
+        self._context.setJobGroup(description, description, interruptOnCancel=False)
+        run_id = self._run_id
+        try:
+            outcomes = (self._context.parallelize(works, len(works))
+                        .map(lambda work: _run(work, run_id)).collect())
+        except Py4JJavaError as error:
+            raise _failed(error) from None
+        for outcome in outcomes:
+            _raise_if_error(outcome)
+        return [TaskReport.from_json(outcome) for outcome in outcomes]
+
+    def progress(self, description: str) -> tuple[int, int]:
+        """Tasks done and tasks in all, of the job that runs under this description."""
+        tracker = self._context.statusTracker()
+        done = total = 0
+        for job in tracker.getJobIdsForGroup(description):
+            info = tracker.getJobInfo(job)
+            for stage in info.stageIds if info and info.status == "RUNNING" else []:
+                if detail := tracker.getStageInfo(stage):
+                    done += detail.numCompletedTasks
+                    total += detail.numTasks
+        return done, total
+
+    def cancel(self) -> None:
+        self._context.cancelAllJobs()
+
+
+def _run(work: TaskWork, run_id: str) -> str:
+    """In the worker. An error that a retry cannot cure is returned, not raised: Spark would only
+    try the task again."""
+    context = TaskContext.get()
+    attempt = f"{run_id}.{context.taskAttemptId() if context else 0}"
+    try:
+        return run_task(replace(work, place=replace(work.place, attempt=attempt)))
+    except errors.Retryable:
+        raise
+    except errors.MeltlineError as error:
+        return json.dumps({_ERROR: type(error).__name__, "what": error.what, "at": error.at,
+                           "hint": error.hint})
+
+
+def _raise_if_error(outcome: str) -> None:
+    if outcome.startswith(f'{{"{_ERROR}"'):
+        body: dict[str, Any] = json.loads(outcome)
+        kind = getattr(errors, body[_ERROR], errors.RunError)
+        raise kind(redact(body["what"]), at=body["at"], hint=body["hint"])
+
+
+def _failed(error: Py4JJavaError) -> errors.Retryable:
+    """The last line of the worker's traceback is what a person wants to read."""
+    text = str(error.java_exception.getMessage())
+    lines = [line for line in text.splitlines()
+             if re.match(r"^[A-Za-z_][\w.]*(Error|Exception|Retryable)\b", line)]
+    reason = lines[-1] if lines else text.splitlines()[0]
+    return errors.Retryable(redact(f"a task failed on Spark: {reason}"))

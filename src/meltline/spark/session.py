@@ -1,0 +1,77 @@
+"""The only door to Spark: one session per process, quiet, sized for the machine."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from meltline.spark.jars import load_jars
+from meltline.spark.java import find_java
+
+LOG_CONFIG = Path(__file__).with_name("log4j2.properties")
+
+
+@dataclass(frozen=True)
+class SparkSettings:
+    """`connectors` names jar sets of ivy.xml beyond the core."""
+
+    app_name: str = "meltline"
+    master: str = "local[*]"
+    driver_memory: str | None = None
+    config: Mapping[str, str] = field(default_factory=dict)
+    connectors: tuple[str, ...] = ()
+
+
+def start_session(settings: SparkSettings) -> SparkSession:
+    """Start Spark, or return the running session. Raises UserError without a fit Java."""
+    java = find_java()
+    os.environ.setdefault("JAVA_HOME", str(java.resolve().parent.parent))
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", _local_address(settings.master))
+    jars = load_jars(settings.connectors, java)
+    builder = SparkSession.builder.appName(settings.app_name).master(settings.master)
+    for key, value in {**_defaults(settings, jars), **settings.config}.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def _defaults(settings: SparkSettings, jars: Iterable[Path]) -> dict[str, str]:
+    quiet = f"-Dlog4j2.configurationFile={LOG_CONFIG.as_uri()}"
+    values = {
+        "spark.jars": ",".join(str(jar) for jar in jars),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.scheduler.mode": "FAIR",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.driver.memory": settings.driver_memory or driver_memory(total_memory()),
+        "spark.driver.extraJavaOptions": quiet,
+        "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.python.worker.reuse": "true",
+        "spark.python.worker.faulthandler.enabled": "true",
+    }
+    if settings.master.startswith("local"):
+        values["spark.driver.host"] = "127.0.0.1"
+        values["spark.driver.bindAddress"] = "127.0.0.1"
+    return values
+
+
+def driver_memory(total: int) -> str:
+    """Row work happens in Python, so the JVM needs little: an eighth, between 1 and 4 GiB."""
+    gib = 1 << 30
+    return f"{min(max(total // 8, gib), 4 * gib) >> 20}m"
+
+
+def total_memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _local_address(master: str) -> str:
+    loopback = master.startswith("local") or "127.0.0.1" in master
+    return "127.0.0.1" if loopback else ""
