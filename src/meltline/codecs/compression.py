@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import io
 import zlib
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from meltline.codecs.records import ByteStream, Unreadable
+from meltline.codecs.records import ByteStream, Stream, Unreadable
 from meltline.codecs.snappy import SnappyStream
 
 COMPRESSIONS = ("none", "gzip", "zstd", "snappy", "automatic")
@@ -30,29 +29,25 @@ def compression_of(path: str, setting: str) -> str:
     return next((found for suffix, found in _SUFFIXES.items() if name.endswith(suffix)), "none")
 
 
-def decompressed(raw: pa.NativeFile, compression: str) -> ByteStream:
+def decompressed(raw: ByteStream, compression: str) -> ByteStream:
     """The content of a file. Reading raises Unreadable where it is cut off or corrupt.
 
     Files made of several gzip members or zstd frames are read to their end.
     """
     if compression == "gzip":
-        return _Checked(gzip.GzipFile(fileobj=raw))
+        return _Checked(gzip.GzipFile(fileobj=cast(BinaryIO, raw)))
     if compression == "zstd":
-        return _Checked(pa.CompressedInputStream(raw, "zstd"))
+        return _Checked(pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd"))
     if compression == "snappy":
         return SnappyStream(raw)
-    stream: ByteStream = raw
-    return stream
+    return raw
 
 
-class _Checked(io.RawIOBase):
+class _Checked(Stream):
     """Tells damaged content, which stays damaged, from trouble with reading."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
-
-    def readable(self) -> bool:
-        return True
 
     def readinto(self, buffer: Any, /) -> int:
         try:

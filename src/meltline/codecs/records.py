@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -21,6 +22,20 @@ class ByteStream(Protocol):
     def readinto(self, buffer: Any, /) -> int | None: ...
 
     def read(self, size: int = -1, /) -> bytes: ...
+
+
+class Stream(io.RawIOBase):
+    """A ByteStream for those who only want to write `readinto`."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readall(self) -> bytes:
+        # the inherited one asks for 8 KiB at a time
+        parts = []
+        while part := self.read(1 << 20):
+            parts.append(part)
+        return b"".join(parts)
 
 
 class Unreadable(Exception):
@@ -44,6 +59,17 @@ class Records:
 
     def __len__(self) -> int:
         return len(self.place)
+
+    def pieces(self, rows: int) -> Iterator[Records]:
+        """The same events, at most so many at a time."""
+        if len(self) <= rows:
+            yield self
+            return
+        for start in range(0, len(self), rows):
+            part = slice(start, start + rows)
+            line = None if self.line is None else self.line[part]
+            bad = {i - start: why for i, why in self.bad.items() if start <= i < start + rows}
+            yield Records(self.content.slice(start, rows), self.place[part], line, bad)
 
 
 def one_bad(body: str, reason: str, *, place: int, line: int | None) -> Records:

@@ -8,13 +8,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
-from meltline.codecs.records import ByteStream, Unreadable
+from meltline.codecs.records import ByteStream, Stream, Unreadable
 
 _FRAMED = b"\xff\x06\x00\x00sNaPpY"
 _JAVA = b"\x82SNAPPY\x00"
@@ -23,15 +22,12 @@ _MAX_RATIO = 64
 """No Snappy block grows more than this: a longer one is not Snappy, and would only cost memory."""
 
 
-class SnappyStream(io.RawIOBase):
+class SnappyStream(Stream):
     """The decompressed bytes of a Snappy file."""
 
     def __init__(self, raw: ByteStream) -> None:
         self._blocks = _blocks(raw)
         self._held = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
 
     def readinto(self, buffer: Any, /) -> int:
         while not self._held:

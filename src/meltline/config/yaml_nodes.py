@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from yaml.composer import Composer
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
@@ -20,7 +20,9 @@ from yaml.scanner import Scanner
 from meltline.config.place import DocPath
 
 _TAG = "tag:yaml.org,2002:"
+_MERGE = "<<"
 _MOST_NODES = 200_000
+_Pairs: TypeAlias = dict[str, tuple[Node, Node]]
 _SCALARS = {
     "null": (r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
     "bool": (r"^(?:true|True|TRUE|false|False|FALSE)$", list("tTfF")),
@@ -84,6 +86,7 @@ class Builder:
     def __init__(self) -> None:
         self.lines: dict[DocPath, int] = {}
         self._open: set[int] = set()
+        self._known_pairs: dict[int, _Pairs | None] = {}
 
     def build(self, node: Node, path: DocPath = ()) -> Any:
         self.lines.setdefault(path, line_of(node))
@@ -108,19 +111,33 @@ class Builder:
         raise _unsupported(node, path)
 
     def _mapping(self, node: MappingNode, path: DocPath) -> dict[str, Any]:
-        pairs = _pairs(node, path)
+        pairs = self._pairs(node, path)
         for key, (key_node, _) in pairs.items():
             place = (*path, key)
             self.lines[place] = line_of(key_node)
         return {key: self.build(value, (*path, key)) for key, (_, value) in pairs.items()}
 
+    def _pairs(self, node: MappingNode, path: DocPath) -> _Pairs:
+        """The entries of a map, merged ones first; what is written in the map itself wins.
 
-def _pairs(node: MappingNode, path: DocPath, depth: int = 0) -> dict[str, tuple[Node, Node]]:
-    """The entries of a map, merged ones first; what is written in the map itself wins."""
-    if depth > 20:
-        raise NodeError("an alias contains itself", line_of(node), path)
-    own: dict[str, tuple[Node, Node]] = {}
-    merged: dict[str, tuple[Node, Node]] = {}
+        Kept per node: merges of merges would otherwise be looked up again and again.
+        """
+        if id(node) not in self._known_pairs:
+            self._known_pairs[id(node)] = None
+            own = _own_pairs(node, path)
+            merged: _Pairs = {}
+            if _MERGE in own and own[_MERGE][0].tag == f"{_TAG}merge":
+                for source in _merge_sources(own.pop(_MERGE)[1], path):
+                    merged = {**self._pairs(source, path), **merged}
+            self._known_pairs[id(node)] = {**merged, **own}
+        pairs = self._known_pairs[id(node)]
+        if pairs is None:
+            raise NodeError("an alias contains itself", line_of(node), path)
+        return pairs
+
+
+def _own_pairs(node: MappingNode, path: DocPath) -> _Pairs:
+    own: _Pairs = {}
     for key_node, value in node.value:
         if not isinstance(key_node, ScalarNode):
             raise NodeError("a key must be text", line_of(key_node), path)
@@ -130,11 +147,7 @@ def _pairs(node: MappingNode, path: DocPath, depth: int = 0) -> dict[str, tuple[
             hint = f"it is already on line {first}; remove one of the two"
             raise NodeError(f'duplicate key "{key}"', line_of(key_node), (*path, key), hint)
         own[key] = (key_node, value)
-        if key_node.tag == f"{_TAG}merge":
-            for source in _merge_sources(value, path):
-                merged = {**_pairs(source, path, depth + 1), **merged}
-    written = {key: pair for key, pair in own.items() if pair[0].tag != f"{_TAG}merge"}
-    return {**merged, **written}
+    return own
 
 
 def _merge_sources(value: Node, path: DocPath) -> Iterator[MappingNode]:

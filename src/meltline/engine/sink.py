@@ -22,6 +22,7 @@ class Published:
     files: int = 0
     rows: int = 0
     manifest_bytes: int = 0
+    seconds: float = 0.0
 
 
 class Sink(Protocol):
@@ -47,9 +48,10 @@ class Sink(Protocol):
 
 
 class Letters(Protocol):
-    """A dead-letter target in the driver."""
+    """A dead-letter target in the driver. Equal keys mean the same place."""
 
-    key: str
+    @property
+    def key(self) -> str: ...
 
     def check(self) -> None: ...
 

@@ -7,6 +7,7 @@ import uuid
 from pathlib import Path
 
 from meltline.engine.ledger import LaneState, Owner
+from meltline.engine.protocols import Blobs
 from meltline.errors import Fenced, PositionLost
 
 _SCHEMA = """
@@ -45,7 +46,7 @@ class SqliteLedger:
         self._path = path
         self._pipeline = pipeline
         self._mine: Owner | None = None
-        self.blobs = SqliteBlobs(path)
+        self.blobs: Blobs = SqliteBlobs(path)
         with _connect(path) as connection:
             connection.executescript(_SCHEMA)
 

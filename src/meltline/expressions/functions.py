@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from meltline.expressions.dates import check_output_pattern
 from meltline.expressions.errors import ExpressionError
-from meltline.expressions.syntax import PRODUCT, Binary, Call, Literal, Negate, Node, Pointer
+from meltline.expressions.syntax import PRODUCT, Binary, Call, Constant, Negate, Node, Pointer
 from meltline.expressions.syntax import gives_boolean as _gives_boolean
 from meltline.expressions.zones import parse_zone
 
@@ -106,12 +106,12 @@ def _count(signature: Signature, maximum: int | None) -> str:
 def _argument(
     name: str, parameter: str, check: Callable[[str], object] | None, node: Node, text: str
 ) -> Node:
-    if parameter is POINTER and isinstance(node, Literal) and str(node.value).startswith("/"):
+    if parameter is POINTER and isinstance(node, Constant) and str(node.value).startswith("/"):
         # Inside a call a quoted pointer reads as a text; here only a pointer makes sense.
         node = Pointer(normalize_pointer(str(node.value)), node.position)
     if not _fits(parameter, node):
         raise ExpressionError(f"{name}() takes {parameter} here", text, node.position)
-    if check is not None and isinstance(node, Literal):
+    if check is not None and isinstance(node, Constant):
         try:
             check(str(node.value))
         except ValueError as error:
@@ -123,8 +123,8 @@ def _fits(parameter: str, node: Node) -> bool:
     if parameter is POINTER:
         return isinstance(node, Pointer)
     if parameter is STRING:
-        return isinstance(node, Literal) and isinstance(node.value, str)
-    if isinstance(node, Literal):
+        return isinstance(node, Constant) and isinstance(node.value, str)
+    if isinstance(node, Constant):
         return isinstance(node.value, str)
     if isinstance(node, Binary) and node.operator in ("-", *PRODUCT):
         return False

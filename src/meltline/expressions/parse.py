@@ -6,13 +6,15 @@ Tight to loose: `( )`, then `not` and `-`, then `* / %`, `+ -`, `in`, `< <= > >=
 
 from __future__ import annotations
 
+import math
+
 from meltline.expressions import syntax
-from meltline.expressions.errors import ExpressionError
+from meltline.expressions.cursor import Cursor
 from meltline.expressions.functions import check_call, check_name, normalize_pointer
 from meltline.expressions.syntax import (
     Binary,
     Call,
-    Literal,
+    Constant,
     Membership,
     Negate,
     Node,
@@ -21,11 +23,11 @@ from meltline.expressions.syntax import (
     TypeOf,
     gives_boolean,
 )
-from meltline.expressions.tokens import Token, tokenize
+from meltline.expressions.tokens import Token
 from meltline.expressions.trial import refusal
 
 _LARGEST = 2**63 - 1
-_DEEPEST = 60
+_NAMED: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 
 
 def parse(text: str) -> Node:
@@ -33,56 +35,26 @@ def parse(text: str) -> Node:
     return _Reader(text).whole()
 
 
-class _Reader:
+class _Reader(Cursor):
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.tokens = tokenize(text)
-        self.next = 0
+        super().__init__(text)
         self.calls = 0  # how many calls we are inside of: there a quoted pointer is a text
-        self.depth = 0
 
     def whole(self) -> Node:
         if self.peek().kind == "end":
-            raise ExpressionError("the expression is empty", self.text, 0)
+            raise self.wrong("the expression is empty", 0)
         node = self.condition()
         if self.peek().kind != "end":
             raise self.unexpected("an operator or the end")
         return node
 
-    def peek(self) -> Token:
-        return self.tokens[self.next]
-
-    def take(self) -> Token:
-        self.next += 1
-        return self.tokens[self.next - 1]
-
-    def expect(self, kind: str) -> Token:
-        if self.peek().kind != kind:
-            raise self.unexpected(f'"{kind}"')
-        return self.take()
-
-    def unexpected(self, expected: str) -> ExpressionError:
-        token = self.peek()
-        found = "the end" if token.kind == "end" else f'"{token.text}"'
-        previous = self.tokens[self.next - 1] if self.next else None
-        hint = None
-        if token.kind == "pointer" and previous and previous.kind != "end":
-            hint = "to divide, write spaces around the /"
-        elif previous and previous.kind == "-" and token.kind == "name":
-            hint = 'a key with other characters is written in quotes: "/my-key"'
-        return ExpressionError(
-            f"expected {expected}, found {found}", self.text, token.position, hint=hint
-        )
-
     def condition(self) -> Node:
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise ExpressionError("nested too deeply", self.text, self.peek().position)
+        self.descend()
         node = self.equality()
         while self.peek().kind in syntax.LOGIC:
             operator = self.take()
             node = Binary(operator.kind, node, self.equality(), operator.position)
-        self.depth -= 1
+        self.ascend()
         return node
 
     def equality(self) -> Node:
@@ -99,21 +71,14 @@ class _Reader:
         operator = self.take()
         pattern = self.relation()
         for side in (node, pattern):
-            text = isinstance(side, Literal) and isinstance(side.value, str)
-            if not text and not isinstance(side, (Pointer, Call)):
-                raise ExpressionError(
-                    f"{operator.kind} takes a pointer or a text on both sides",
-                    self.text,
-                    side.position,
-                )
-        if isinstance(pattern, Literal):
-            self.check_regex(str(pattern.value), pattern.position)
+            if not _is_text(side) and not isinstance(side, (Pointer, Call)):
+                problem = f"{operator.kind} takes a pointer or a text on both sides"
+                raise self.wrong(problem, side.position)
+        if isinstance(pattern, Constant):
+            problem = refusal("SELECT regexp_full_match('', ?)", [pattern.value])
+            if problem:
+                raise self.wrong(f"not a regular expression: {problem}", pattern.position)
         return Binary(operator.kind, node, pattern, operator.position)
-
-    def check_regex(self, pattern: str, position: int) -> None:
-        problem = refusal("SELECT regexp_full_match('', ?)", [pattern])
-        if problem:
-            raise ExpressionError(f"not a regular expression: {problem}", self.text, position)
 
     def relation(self) -> Node:
         node = self.membership()
@@ -127,9 +92,8 @@ class _Reader:
 
     def type_of(self, node: Node, operator: Token) -> Node:
         if not isinstance(node, Pointer):
-            raise ExpressionError("typeof takes a pointer", self.text, node.position)
-        name = self.peek()
-        if name.text not in syntax.TYPE_NAMES:
+            raise self.wrong("typeof takes a pointer", node.position)
+        if self.peek().text not in syntax.TYPE_NAMES:
             raise self.unexpected(f"one of {', '.join(syntax.TYPE_NAMES)}")
         return TypeOf(node, self.take().text, operator.position)
 
@@ -150,18 +114,20 @@ class _Reader:
         self.expect("}")
         kinds = {float if _is_number(member) else type(member) for member in members}
         if len(kinds) > 1:
-            raise ExpressionError("a set has members of one type", self.text, start.position)
+            raise self.wrong("a set has members of one type", start.position)
         return tuple(members)
 
     def member(self) -> bool | int | float | str:
-        sign = -1 if self.peek().kind == "-" and self.take() else 1
+        minus = self.take() if self.peek().kind == "-" else None
         token = self.peek()
         # A text that starts with "/" cannot be a pointer here: members are constants.
-        node = Literal(token.text) if token.kind == "quoted_pointer" else self.literal(token)
-        if node is None or node.value is None or (sign < 0 and not _is_number(node.value)):
+        quoted = token.kind == "quoted_pointer"
+        constant = Constant(token.text) if quoted else self.constant(token)
+        value = constant.value if constant else None
+        if value is None or (minus and not _is_number(value)):
             raise self.unexpected("a number, a text, true or false")
         self.take()
-        return sign * node.value if isinstance(node.value, (int, float)) and sign < 0 else node.value
+        return -value if minus and isinstance(value, (int, float)) else value
 
     def sum(self) -> Node:
         node = self.product()
@@ -178,19 +144,15 @@ class _Reader:
         return node
 
     def arithmetic(self, operator: Token, left: Node, right: Node) -> Node:
-        sides = (left, right)
-        for side in sides:
-            text = isinstance(side, Literal) and isinstance(side.value, str)
-            if gives_boolean(side) or side == Literal(None) or (text and operator.kind != "+"):
-                raise ExpressionError(
-                    f"{operator.kind} cannot work with this", self.text, side.position
-                )
-        if any(isinstance(side, Literal) and isinstance(side.value, str) for side in sides):
-            for side in sides:
-                if isinstance(side, Literal) and not isinstance(side.value, str):
-                    raise ExpressionError(
-                        "+ adds two numbers or joins two texts", self.text, side.position
-                    )
+        texts = _is_text(left) or _is_text(right)
+        for side in (left, right):
+            constant = isinstance(side, Constant)
+            if gives_boolean(side) or (constant and side == Constant(None)):
+                raise self.wrong(f"{operator.kind} needs numbers", side.position)
+            if texts and operator.kind != "+" and _is_text(side):
+                raise self.wrong(f"{operator.kind} needs numbers", side.position)
+            if texts and constant and not _is_text(side):
+                raise self.wrong("+ adds two numbers or joins two texts", side.position)
         return Binary(operator.kind, left, right, operator.position)
 
     def unary(self) -> Node:
@@ -198,19 +160,15 @@ class _Reader:
         if token.kind not in ("not", "-"):
             return self.primary()
         self.take()
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise ExpressionError("nested too deeply", self.text, token.position)
+        self.descend()
         operand = self.unary()
-        self.depth -= 1
+        self.ascend()
         if token.kind == "not":
             return Not(operand, token.position)
-        if isinstance(operand, Literal):
-            if not _is_number(operand.value):
-                raise ExpressionError("- takes a number", self.text, operand.position)
-            return Literal(-operand.value, token.position)  # type: ignore[operator]
-        if gives_boolean(operand):
-            raise ExpressionError("- takes a number", self.text, operand.position)
+        if gives_boolean(operand) or _is_text(operand) or operand == Constant(None):
+            raise self.wrong("- needs a number", operand.position)
+        if isinstance(operand, Constant) and isinstance(operand.value, (int, float)):
+            return Constant(-operand.value, token.position)
         return Negate(operand, token.position)
 
     def primary(self) -> Node:
@@ -225,38 +183,31 @@ class _Reader:
             return Pointer(normalize_pointer(token.text), token.position)
         if token.kind == "quoted_pointer":
             self.take()
-            return Literal(token.text, token.position)
-        literal = self.literal(token)
-        if literal is not None:
+            return Constant(token.text, token.position)
+        constant = self.constant(token)
+        if constant is not None:
             self.take()
-            return literal
-        if token.kind == "name":
+            return constant
+        if token.kind == "name" and self.tokens[self.next + 1].kind == "(":
             return self.call()
         raise self.unexpected("a value")
 
-    def literal(self, token: Token) -> Literal | None:
+    def constant(self, token: Token) -> Constant | None:
         if token.kind == "string":
-            return Literal(token.text, token.position)
-        if token.kind == "integer":
-            value = int(token.text)
-            if value > _LARGEST:
-                raise ExpressionError("the number is too large", self.text, token.position)
-            return Literal(value, token.position)
-        if token.kind == "float":
-            return Literal(float(token.text), token.position)
-        if token.kind == "name" and token.text in ("true", "false"):
-            return Literal(token.text == "true", token.position)
-        if token.kind == "name" and token.text == "null":
-            return Literal(None, token.position)
+            return Constant(token.text, token.position)
+        if token.kind == "integer" or token.kind == "float":
+            value = int(token.text) if token.kind == "integer" else float(token.text)
+            if value > _LARGEST and (isinstance(value, int) or math.isinf(value)):
+                raise self.wrong("the number is too large", token.position)
+            return Constant(value, token.position)
+        if token.kind == "name" and token.text in _NAMED:
+            return Constant(_NAMED[token.text], token.position)
         return None
 
     def call(self) -> Node:
         name = self.take()
-        if self.peek().kind != "(":
-            self.next -= 1
-            raise self.bare_name(name)
         check_name(name.text, self.text, name.position)
-        self.take()
+        self.expect("(")
         self.calls += 1
         arguments: list[Node] = []
         if self.peek().kind != ")":
@@ -268,11 +219,10 @@ class _Reader:
         self.expect(")")
         return check_call(Call(name.text, tuple(arguments), name.position), self.text)
 
-    def bare_name(self, name: Token) -> ExpressionError:
-        error = self.unexpected("a value")
-        hint = error.hint or f'write /{name.text} for a key, "{name.text}" for a text'
-        return ExpressionError(error.problem, self.text, name.position, hint=hint)
-
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_text(node: Node) -> bool:
+    return isinstance(node, Constant) and isinstance(node.value, str)

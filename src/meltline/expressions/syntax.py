@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True)
-class Literal:
+class Constant:
     value: bool | int | float | str | None
     position: int = field(default=0, compare=False)
 
@@ -66,7 +66,7 @@ class Call:
     position: int = field(default=0, compare=False)
 
 
-Node: TypeAlias = Literal | Pointer | Not | Negate | Binary | Membership | TypeOf | Call
+Node: TypeAlias = Constant | Pointer | Not | Negate | Binary | Membership | TypeOf | Call
 
 LOGIC = ("and", "or")
 EQUALITY = ("==", "!=")
@@ -79,7 +79,7 @@ TYPE_NAMES = ("integer", "long", "double", "boolean", "string", "map", "array", 
 
 def gives_boolean(node: Node) -> bool:
     """True when the node's value is a boolean whatever the event holds."""
-    if isinstance(node, Literal):
+    if isinstance(node, Constant):
         return isinstance(node.value, bool)
     if isinstance(node, Binary):
         return node.operator in LOGIC + EQUALITY + REGEX + RELATION

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
-from pyspark import InheritableThread, TaskContext
+from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from meltline import errors
@@ -17,8 +17,6 @@ from meltline.engine.report import TaskReport
 from meltline.engine.task import run_task
 from meltline.engine.work import TaskWork
 from meltline.redact import redact
-
-__all__ = ["InheritableThread", "SparkJobs"]
 
 _ERROR = "meltline-error"
 

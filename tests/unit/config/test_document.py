@@ -107,6 +107,12 @@ def test_aliases_cannot_blow_a_document_up() -> None:
         parse_document("\n".join(levels), FILE)
 
 
+def test_merges_of_merges_take_no_time() -> None:
+    levels = ["a0: &a0 {x: 1}"]
+    levels += [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}" for n in range(1, 60)]
+    assert parse_document("\n".join(levels), FILE).root["a59"] == {"x": 1}
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "orders.yaml").write_text("a: 1\n", encoding="utf-8")
     missing = tmp_path / "order.yaml"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pyiceberg.io import load_file_io
 
 from meltline.engine.ledger import LaneState, Owner
+from meltline.engine.protocols import Blobs
 from meltline.errors import CommitConflict, CommitUnknown, Fenced, PositionLost
 from meltline.lake.catalog import Catalog
 from meltline.lake.commit import swap_properties
@@ -65,7 +66,7 @@ class IcebergLedger:
         self._table = table
         self._pipeline = pipeline
         self._mine: Owner | None = None
-        self.blobs = TableBlobs(table)
+        self.blobs: Blobs = TableBlobs(table)
 
     @classmethod
     def open(cls, catalog: Catalog, namespace: str, pipeline: str) -> IcebergLedger:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -71,10 +72,11 @@ class IcebergSink:
         if table is None:
             raise RunError(f"table {self.name} is gone since the epoch was written")
         files = unique_by_path(FileClosed.from_json(text) for text in reports)
+        began = time.monotonic()
         done = publish_files(table, epoch, files, owner)
         return Published(self.name, done.snapshot_id, done.repeated, done.conflicts, len(files),
                          sum(file.record_count for file in files),
-                         sum(len(file.content) for file in files))
+                         sum(len(file.content) for file in files), time.monotonic() - began)
 
     def _load(self) -> Table | None:
         if self._table is None:

@@ -24,7 +24,6 @@ from meltline.sources.files.digests import (
     contains,
     contains_path,
     from_bytes,
-    join,
     merge,
 )
 
@@ -132,6 +131,3 @@ def _whole(content: bytes, segment: Segment) -> bytes:
             f"but has {len(content)} bytes"
         )
     return content
-
-
-__all__ = ["Seen", "Segment", "SegmentStore", "add", "find_rewritten", "find_unread", "join"]

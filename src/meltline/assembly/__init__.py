@@ -1,0 +1,1 @@
+"""From a checked pipeline file to running parts: the only place that knows every connector."""
