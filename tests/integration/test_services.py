@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import confluent_kafka
 import psycopg
@@ -108,10 +109,9 @@ def test_rest_catalog_keeps_namespaces(rest_catalog: RestCatalog) -> None:
 
 
 def test_rest_catalog_writes_tables_to_files(rest_catalog: RestCatalog) -> None:
-    location = create_table(rest_catalog, "files")
-    assert location.startswith(f"{rest_catalog.warehouse}/files/t/metadata/")
-    stored = json.loads(Path(location.removeprefix("file:")).read_text())
-    assert stored["location"] == f"{rest_catalog.warehouse}/files/t"
+    metadata = Path(create_table(rest_catalog, "files").removeprefix("file:"))
+    assert metadata.parent == Path(urlsplit(rest_catalog.warehouse).path) / "files/t/metadata"
+    assert json.loads(metadata.read_text())["format-version"] == 2
 
 
 def test_rest_catalog_writes_tables_to_s3(rest_catalog_s3: RestCatalog, s3: S3) -> None:

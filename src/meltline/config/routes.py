@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator
 from meltline.config.properties import FrozenMap
 from meltline.config.refused import Refused, type_found
 from meltline.config.scalars import InWords
+from meltline.expressions import ExpressionError, check_condition
 
 DEFAULT_ROUTE = "_default"
 """Takes the events that matched no route of the pipeline. Never declared."""
@@ -46,6 +47,10 @@ def _check_route(
         raise Refused(f'route "{name}" is there twice', at=at)
     if not isinstance(expression, str):
         raise Refused(f"expected an expression, found {type_found(expression)}", hint=_SHAPE, at=at)
+    try:
+        check_condition(expression)
+    except ExpressionError as error:
+        raise Refused(error.what, hint=error.hint, at=at) from None
 
 
 Routes = Annotated[

@@ -137,7 +137,7 @@ class Lane:
                                end.drop) for end in ends)
         letters = tuple((one.key, one.writer(epoch)) for one in self.plan.letters)
         reader = self.plan.source.reader()
-        splits = self.plan.source.splits(epoch.plan, epoch.parallelism)
+        splits = self.plan.source.splits(epoch.plan, epoch.parallelism, self.ledger.blobs)
         works = [TaskWork(
             TaskPlace(epoch.pipeline, epoch.lane, epoch.number, epoch.planned_at_ms, shard, ""),
             split, reader, self.plan.processors, self.plan.routes, parts, letters,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from meltline.engine.work import TaskWork
 from meltline.kernels.quoting import literal
 from meltline.model.dead_letter import DEAD_LETTERS
 from meltline.model.event import Shape
+
+LINE = "line"
 
 
 def make_letters(
@@ -17,19 +20,32 @@ def make_letters(
 ) -> pa.Table:
     """`reasons` (ord, reason) joined with the original events of the chunk."""
     connection.register("original", chunk)
-    connection.register("reasons", reasons)
+    connection.register("reasons", _with_lines(work, shape, chunk, reasons))
     letters = connection.sql(letters_sql(work, shape, sink)).to_arrow_table()
     connection.unregister("original")
     connection.unregister("reasons")
     return letters.cast(DEAD_LETTERS)
 
 
+def _with_lines(work: TaskWork, shape: Shape, chunk: pa.Table, reasons: pa.Table) -> pa.Table:
+    """Where lines were not counted while reading, they are now, for the refused events alone."""
+    if LINE not in shape.metadata:
+        return reasons
+    lines: list[int] | list[None] = [None] * reasons.num_rows
+    if pc.struct_field(chunk.column("meta"), LINE).null_count:
+        lines = work.reader.line_numbers(work.split, reasons.column("ord").to_pylist())
+    return reasons.append_column("counted", pa.array(lines, pa.int64()))
+
+
 def letters_sql(work: TaskWork, shape: Shape, sink: str) -> str:
     place = work.place
     event = "body" if shape.kind == "json" else "to_json(row)::VARCHAR"
+    source = "to_json(meta)"
+    if LINE in shape.metadata:
+        source = f"json_merge_patch({source}, json_object('{LINE}', coalesce(meta.line, counted)))"
     return (
         f"SELECT {literal(place.pipeline)} AS pipeline, {literal(sink)} AS sink, "
         f"{place.epoch}::BIGINT AS epoch, original.ord AS ord, reasons.reason AS reason, "
-        f"{event} AS event, to_json(meta)::VARCHAR AS source, "
+        f"{event} AS event, ({source})::VARCHAR AS source, "
         f"make_timestamptz({place.planned_at_ms} * 1000) AS failed_at "
         f"FROM original JOIN reasons USING (ord) ORDER BY original.ord")

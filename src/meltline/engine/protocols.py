@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import pyarrow as pa
@@ -22,7 +22,12 @@ class Blobs(Protocol):
 
 
 class SplitReader(Protocol):
-    """The half of a source that travels to the workers: picklable, no driver state."""
+    """The half of a source that travels to the workers: picklable, no driver state.
+
+    `skipped_files` counts what was planned and left out by the user's choice.
+    """
+
+    skipped_files: int
 
     def shape(self) -> Shape:
         """The shape of the events, as far as it is known before reading (metadata always is)."""
@@ -34,6 +39,9 @@ class SplitReader(Protocol):
         planned is no longer what is there. A chunk holds some ten thousand events.
         """
 
+    def line_numbers(self, split: Split, ords: Sequence[int]) -> list[int]:
+        """The exact line of a few events whose metadata `line` was too costly to fill in."""
+
 
 class Source(Protocol):
     """The half of a source that lives in the driver."""
@@ -41,7 +49,7 @@ class Source(Protocol):
     def plan(self, after: Position | None, blobs: Blobs) -> Plan | None:
         """Fix the next slice after a position, or None. Metadata only. Pure but for listing."""
 
-    def splits(self, plan: Plan, parallelism: int) -> Sequence[Split]:
+    def splits(self, plan: Plan, parallelism: int, blobs: Blobs) -> Sequence[Split]:
         """Cut a plan into tasks. A small plan is one split; order is the order of the events."""
 
     def reader(self) -> SplitReader:
@@ -53,6 +61,3 @@ class Source(Protocol):
     def lag(self, after: Position | None, blobs: Blobs) -> int | None:
         """How much is waiting (files, offsets, ...), for people. None when unknown."""
 
-
-CrashPoint = Callable[[str], None]
-"""Called with the name of a step that was just reached; tests kill the process there."""

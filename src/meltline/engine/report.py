@@ -32,7 +32,7 @@ class TaskReport:
     size: int = 0
     undecodable: int = 0
     unrouted: int = 0
-    skipped: tuple[str, ...] = ()
+    skipped: int = 0
     sinks: tuple[SinkReport, ...] = ()
     letters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     samples: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class TaskReport:
             SinkReport(**{**sink, "samples": tuple(sink["samples"]), "files": tuple(sink["files"])})
             for sink in body["sinks"])
         body["letters"] = {key: tuple(files) for key, files in body["letters"].items()}
-        return cls(**{**body, "samples": tuple(body["samples"]), "skipped": tuple(body["skipped"])})
+        return cls(**{**body, "samples": tuple(body["samples"])})
 
 
 def total(reports: Iterable[TaskReport], sinks: int) -> TaskReport:
@@ -64,7 +64,7 @@ def total(reports: Iterable[TaskReport], sinks: int) -> TaskReport:
         size=sum(r.size for r in ordered),
         undecodable=sum(r.undecodable for r in ordered),
         unrouted=sum(r.unrouted for r in ordered),
-        skipped=tuple(name for r in ordered for name in r.skipped),
+        skipped=sum(r.skipped for r in ordered),
         sinks=tuple(_sum(r.sinks[i] for r in ordered) for i in range(sinks)),
         letters=letters,
         samples=tuple(s for r in ordered for s in r.samples)[:SAMPLES],

@@ -42,12 +42,13 @@ class LaneRunner:
 
     def run(self) -> None:
         try:
-            self._loop()
+            self.loop()
         except (MeltlineError, Exception) as error:  # noqa: BLE001
             self.error = error
         self.listener.lane_stopped(self.lane, self.error)
 
-    def _loop(self) -> None:
+    def loop(self) -> None:
+        """As `run`, but in the caller's thread and raising what stops the lane."""
         failures = 0
         started = False
         while not self.stop.is_set():

@@ -124,11 +124,8 @@ class _Task:
                    if (files := open_.finish())}
         return TaskReport(
             self._work.place.shard, sinks=tuple(sinks), letters=letters,
-            samples=tuple(self._bad_samples[:SAMPLES]), skipped=self._skipped(),
+            samples=tuple(self._bad_samples[:SAMPLES]), skipped=self._work.reader.skipped_files,
             peak_rss=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10, **self._counts)
-
-    def _skipped(self) -> tuple[str, ...]:
-        return tuple(getattr(self._work.reader, "skipped", ()))
 
     def _crash(self, point: str) -> None:
         """For tests: die like a lost machine, without any cleaning up."""

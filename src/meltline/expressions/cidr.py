@@ -32,7 +32,7 @@ def _between(address: str, block: ipaddress.IPv4Network | ipaddress.IPv6Network)
 
 def ipv4_hex(text: str) -> str:
     """SQL: eight hexadecimal digits, or NULL when `text` is no IPv4 address."""
-    octets = f"CAST(string_split({text}, '.') AS INTEGER[])"
+    octets = f"TRY_CAST(string_split({text}, '.') AS INTEGER[])"
     # Two digits each; an octet above 255 gives three and so fails the check of the length.
     digits = f"array_to_string(list_transform({octets}, lambda o: format('{{:02x}}', o)), '')"
     checked = f"list_transform([{digits}], lambda d: CASE WHEN length(d) = 8 THEN d END)[1]"

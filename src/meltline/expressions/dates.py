@@ -144,9 +144,7 @@ def _written_offset(letters: str, instant: str, local: str, zone: Zone) -> str:
 
 
 def _written_minutes(letters: str, colon: str, minutes_sql: str) -> str:
-    minutes = (
-        f"{quote_literal(colon)} || lpad(CAST(abs({minutes_sql}) % 60 AS VARCHAR), 2, '0')"
-    )
+    minutes = f"{quote_literal(colon)} || lpad(CAST(abs({minutes_sql}) % 60 AS VARCHAR), 2, '0')"
     if letters in ("X", "x"):
         return f"CASE abs({minutes_sql}) % 60 WHEN 0 THEN '' ELSE {minutes} END"
     return minutes

@@ -103,8 +103,7 @@ class JsonOperand(Operand):
 
     def text(self) -> str:
         return (
-            f"CASE WHEN starts_with({self.raw}, '\"') "
-            f"THEN json_extract_string({self.raw}, '$') END"
+            f"CASE WHEN starts_with({self.raw}, '\"') THEN json_extract_string({self.raw}, '$') END"
         )
 
     def json(self) -> str:

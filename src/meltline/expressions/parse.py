@@ -75,9 +75,9 @@ class _Reader(Cursor):
                 problem = f"{operator.kind} takes a pointer or a text on both sides"
                 raise self.wrong(problem, side.position)
         if isinstance(pattern, Constant):
-            problem = refusal("SELECT regexp_full_match('', ?)", [pattern.value])
-            if problem:
-                raise self.wrong(f"not a regular expression: {problem}", pattern.position)
+            refused = refusal("SELECT regexp_full_match('', ?)", [pattern.value])
+            if refused:
+                raise self.wrong(f"not a regular expression: {refused}", pattern.position)
         return Binary(operator.kind, node, pattern, operator.position)
 
     def relation(self) -> Node:

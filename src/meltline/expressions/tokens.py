@@ -34,7 +34,7 @@ _INSTEAD = {
     "|": 'write "or" with a space on both sides',
     "=": "write == to compare",
     "!": 'write "not " or !=',
-    "$": "variables are not part of an expression; write /key or getMetadata(\"key\")",
+    "$": 'variables are not part of an expression; write /key or getMetadata("key")',
     "[": "write a set with braces: {1, 2}",
 }
 
@@ -82,7 +82,7 @@ def _token(text: str, match: re.Match[str]) -> tuple[Token, int]:
 
 def _word(text: str, raw: str, start: int, end: int) -> tuple[Token, int]:
     before = start > 0 and text[start - 1].isspace()
-    after = end < len(text) and text[end].isspace()
+    after = end == len(text) or text[end].isspace()
     if raw == "not":
         not_in = _NOT_IN.match(text, start)
         if not_in and before:

@@ -49,7 +49,7 @@ class LogListener:
             "events_per_second": rate})
         if report.skipped:
             log.warning("planned files were skipped", extra=common | {
-                "count": len(report.skipped), "first": report.skipped[0]})
+                "count": report.skipped})
 
     def lane_idle(self, lane: Lane) -> None:
         self._line.clear()

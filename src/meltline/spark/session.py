@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from meltline.spark.jars import load_jars
+from meltline.errors import RunError
+from meltline.redact import redact
+from meltline.spark.jars import cache_home, load_jars
 from meltline.spark.java import find_java
 
 LOG_CONFIG = Path(__file__).with_name("log4j2.properties")
@@ -34,12 +38,39 @@ def start_session(settings: SparkSettings) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", _local_address(settings.master))
     jars = load_jars(settings.connectors, java)
-    builder = SparkSession.builder.appName(settings.app_name).master(settings.master)
+    builder = SparkSession.builder.appName(settings.app_name).master(_with_retries(settings.master))
     for key, value in {**_defaults(settings, jars), **settings.config}.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    log = cache_home() / "logs" / f"spark-{os.getpid()}.log"
+    try:
+        with _jvm_speaks_to(log):
+            session = builder.getOrCreate()
+    except Exception as error:  # noqa: BLE001
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+        raise RunError(redact(f"Spark did not start: {str(error).splitlines()[0]}\n{tail}"),
+                       hint=f"the whole log is in {log}") from None
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+@contextmanager
+def _jvm_speaks_to(log: Path) -> Iterator[None]:
+    """What Java and the workers write to standard error goes to a file: the console is ours.
+
+    The JVM keeps the descriptor it is born with, so it is enough to swap it for the launch.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    for old in sorted(log.parent.glob("spark-*.log"), key=lambda p: p.stat().st_mtime)[:-20]:
+        old.unlink(missing_ok=True)
+    sys.stderr.flush()
+    ours = os.dup(2)
+    with log.open("ab") as target:
+        os.dup2(target.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(ours, 2)
+        os.close(ours)
 
 
 def _defaults(settings: SparkSettings, jars: Iterable[Path]) -> dict[str, str]:
@@ -60,6 +91,13 @@ def _defaults(settings: SparkSettings, jars: Iterable[Path]) -> dict[str, str]:
         values["spark.driver.host"] = "127.0.0.1"
         values["spark.driver.bindAddress"] = "127.0.0.1"
     return values
+
+
+def _with_retries(master: str) -> str:
+    """Local mode gives a task one try unless told otherwise; a cluster gives it four."""
+    if master == "local":
+        return "local[1,4]"
+    return re.sub(r"^local\[([^,\]]+)\]$", r"local[\1,4]", master)
 
 
 def driver_memory(total: int) -> str:

@@ -106,7 +106,8 @@ def read(
 NUMBER = "not a JSON object but a number"
 GOOD: list[tuple[bytes, str | None, list[tuple[str, str | None]]]] = [
     (b"", None, []),
-    (b" \n\xef\xbb\xbf"[2:], None, []),
+    (b"\xef\xbb\xbf", None, []),
+    (b"\xef\xbb\xbf \n", None, []),
     (b"[]", None, []),
     (b" [ \n ] ", None, []),
     (b'[{"a":1.10}, {"b": 1e400}\n]', None, [('{"a":1.10}', None), ('{"b": 1e400}', None)]),

@@ -93,7 +93,11 @@ class StoreLister:
 
     def _list(self, directory: str, *, recursive: bool) -> Iterator[Entry]:
         selector = fs.FileSelector(directory, recursive=recursive, allow_not_found=True)
-        return (_entry(info) for info in self._filesystem.get_file_info(selector))
+        try:
+            found = self._filesystem.get_file_info(selector)
+        except NotADirectoryError:
+            found = []
+        return (_entry(info) for info in found)
 
 
 def _entry(info: fs.FileInfo) -> Entry:

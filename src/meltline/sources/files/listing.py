@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from meltline.errors import UserError
+from meltline.errors import RunError, UserError
 from meltline.sources.files.listers import Entry, Lister, LocalLister, StoreLister
 from meltline.sources.files.patterns import compile_path, has_wildcard
 from meltline.sources.files.storage import Storage, is_local, refuse
@@ -43,8 +44,18 @@ def find_files(
             # without a settle time a file from the future is taken too: clocks differ
             if settle_time and file.mtime_ns > settled_ns:
                 continue
-            found[file.path] = file
+            found[_as_text(file.path)] = file
     return list(found.values())
+
+
+def _as_text(path: str) -> str:
+    """A path can be recorded and stand in a column only if it is UTF-8."""
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        shown = repr(os.fsencode(path))[2:-1]
+        raise RunError(f"the name of {shown} is not UTF-8", hint="rename the file") from error
+    return path
 
 
 def _expand(pattern: str, storage: Storage) -> Iterator[FoundFile]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -11,6 +12,7 @@ from pyarrow import fs
 from meltline.errors import Retryable, RunError
 
 _LOCAL = "file"
+_DENIED = re.compile("ACCESS_DENIED|INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH|HTTP status 403")
 
 
 class Storage:
@@ -89,7 +91,7 @@ def is_local(path: str) -> bool:
 def refuse(error: OSError, path: str) -> NoReturn:
     """Turn trouble with a store into an error for people."""
     text = str(error)
-    if isinstance(error, PermissionError) or "ACCESS_DENIED" in text or "403" in text:
+    if isinstance(error, PermissionError) or _DENIED.search(text):
         raise RunError(
             f"no permission to read {path}",
             hint="give the user of this process the right to list and read it"

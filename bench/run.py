@@ -1,0 +1,49 @@
+"""`make bench`: prints a table and writes bench/results.json.
+
+Nothing here asserts a time: the machine may be busy, so only the ratio of two measurements taken
+side by side says anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from bench.append_json import append_json
+from bench.result import render
+from meltline.spark.session import SparkSettings, start_session
+
+RESULTS = Path(__file__).with_name("results.json")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure Meltline beside its peers.")
+    parser.add_argument("--rows", type=int, default=4_000_000)
+    parser.add_argument("--folder", type=Path, default=Path(".meltline/bench"))
+    options = parser.parse_args()
+    folder = options.folder.absolute()
+    for name in ("warehouse",):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    spark = _session(folder)
+    results = [append_json(spark, folder, options.rows)]
+    spark.stop()
+    RESULTS.write_text(json.dumps([result.to_dict() for result in results], indent=2) + "\n")
+    print(render(results))
+
+
+def _session(folder: Path) -> SparkSession:
+    return start_session(SparkSettings(app_name="bench", config={
+        "spark.sql.extensions":
+            "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.catalog.bench": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.bench.type": "hadoop",
+        "spark.sql.catalog.bench.warehouse": str(folder / "warehouse"),
+    }, driver_memory="4g"))
+
+
+if __name__ == "__main__":
+    main()

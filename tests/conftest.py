@@ -1,0 +1,22 @@
+"""Fixtures that every ring of tests may use. Servers start when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from meltline.spark.session import SparkSettings, start_session
+
+pytest_plugins = ["tests.services.fixtures", "tests.catalogs"]
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """One local Spark for all tests that run pipelines inside this process."""
+    session = start_session(SparkSettings(
+        app_name="tests", master="local[2]", connectors=("postgresql", "aws"),
+        driver_memory="2g"))
+    yield session
+    session.stop()

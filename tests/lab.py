@@ -1,0 +1,176 @@
+"""A pipeline under test: events in, one run or many, tables out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from meltline.assembly.application import Application
+from meltline.config.file import load_file
+from meltline.engine import crash
+from meltline.engine.lane import EpochResult, Lane
+from meltline.errors import Retryable
+from meltline.lake.catalog import Catalog
+from meltline.lake.jvm import Jvm
+from meltline.lake.table import SnapshotInfo, Table
+from meltline.spark.jobs import SparkJobs
+
+Json = dict[str, Any]
+
+
+class Killed(BaseException):
+    """Stands for kill -9 inside this process: nothing after it runs, no handler catches it."""
+
+
+@dataclass
+class Recorder:
+    """A listener that remembers."""
+
+    results: list[EpochResult] = field(default_factory=list)
+    retries: list[Retryable] = field(default_factory=list)
+
+    def epoch_started(self, lane: Lane) -> None: ...
+
+    def epoch_done(self, lane: Lane, result: EpochResult, seconds: float) -> None:
+        self.results.append(result)
+
+    def lane_idle(self, lane: Lane) -> None: ...
+
+    def lane_failed(self, lane: Lane, error: Retryable, retry_in: float) -> None:
+        self.retries.append(error)
+
+    def lane_stopped(self, lane: Lane, error: BaseException | None) -> None: ...
+
+
+@dataclass
+class Lab:
+    """One pipeline file in a folder of its own. The pipeline is called `lab`."""
+
+    base: Path
+    catalog: Mapping[str, str]
+    spark: SparkSession | None = None
+    sinks: list[Json] = field(default_factory=list)
+    source: Json = field(default_factory=dict)
+    extra: Json = field(default_factory=dict)
+    _files: int = 0
+
+    @property
+    def file(self) -> Path:
+        return self.base / "lab.yaml"
+
+    def write_config(self) -> None:
+        source = {"paths": ["inbox/*.ndjson"], "settle_time": "0s", "polling_interval": "200ms",
+                  **self.source}
+        sinks = [{"iceberg": {"catalog": dict(self.catalog), "commit_interval": "200ms", **sink}}
+                 for sink in self.sinks]
+        # JSON is YAML
+        self.file.write_text(json.dumps(
+            {"lab": {"source": {"files": source}, "sink": sinks, **self.extra}}))
+
+    def drop_file(self, events: Iterable[Any], name: str | None = None) -> Path:
+        """Events as a file in the inbox, renamed into place. A string is written as it is."""
+        self._files += 1
+        inbox = self.base / "inbox"
+        inbox.mkdir(exist_ok=True)
+        lines = [event if isinstance(event, str) else json.dumps(event) for event in events]
+        final = inbox / (name or f"{self._files:05d}.ndjson")
+        scratch = inbox / f".{final.name}"
+        scratch.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        scratch.rename(final)
+        return final
+
+    def application(self) -> Application:
+        assert self.spark is not None
+        self.write_config()
+        return Application(load_file(self.file).select(), Jvm(self.spark),
+                           SparkJobs(self.spark, uuid.uuid4().hex[:8]), self.base)
+
+    def run(self, crash_at: str | None = None) -> Recorder:
+        """Once, inside this process; raises what stopped the lane (Killed at the crash point)."""
+        recorder = Recorder()
+        left = 1
+
+        def kill(point: str) -> None:
+            nonlocal left
+            if point == crash_at and left:
+                left -= 1
+                raise Killed(point)
+
+        application = self.application()
+        for runner in application.runners(recorder, once=True, crash=kill):
+            runner.stop = threading.Event()
+            runner.loop()
+        return recorder
+
+    def run_process(
+        self, crash_at: str | None = None, check: bool = True, once: bool = True,
+        options: Sequence[str] = (),
+    ) -> subprocess.CompletedProcess[str]:
+        """`meltline run` as a user runs it."""
+        process = self.start_process(crash_at, once, options)
+        out, err = process.communicate(timeout=300)
+        if check:
+            assert process.returncode == 0, err
+        return subprocess.CompletedProcess([], process.returncode, out, err)
+
+    def start_process(
+        self, crash_at: str | None = None, once: bool = True, options: Sequence[str] = ()
+    ) -> subprocess.Popen[str]:
+        self.write_config()
+        environment = {**os.environ, **({crash.VARIABLE: crash_at} if crash_at else {})}
+        command = [sys.executable, "-m", "meltline.cli.main", "run", str(self.file),
+                   *(["--once"] if once else []), *options]
+        return subprocess.Popen(command, cwd=self.base, env=environment, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def open_catalog(self) -> Catalog:
+        assert self.spark is not None
+        return Catalog(Jvm(self.spark), f"lab{uuid.uuid4().hex[:6]}", dict(self.catalog))
+
+    def table(self, identifier: str) -> Table:
+        table = self.open_catalog().load(identifier)
+        assert table is not None, f"no table {identifier}"
+        return table
+
+    def rows(self, identifier: str, snapshot_id: int | None = None) -> list[Json]:
+        """Every row, read by Spark's own Iceberg reader."""
+        assert self.spark is not None
+        name = f"lab_{abs(hash(tuple(sorted(self.catalog.items()))))}"
+        prefix = f"spark.sql.catalog.{name}"
+        self.spark.conf.set(prefix, "org.apache.iceberg.spark.SparkCatalog")
+        self.spark.conf.set(f"{prefix}.cache-enabled", "false")
+        for key, value in {"jdbc.schema-version": "V1", **self.catalog}.items():
+            self.spark.conf.set(f"{prefix}.{key}", value)
+        reader = self.spark.read
+        if snapshot_id is not None:
+            reader = reader.option("snapshot-id", snapshot_id)
+        return [row.asDict(recursive=True) for row in
+                reader.format("iceberg").load(f"{name}.{identifier}").collect()]
+
+    def snapshots(self, identifier: str) -> list[SnapshotInfo]:
+        """Oldest first."""
+        return list(self.table(identifier).ancestry())[::-1]
+
+    def epochs(self, identifier: str) -> list[int]:
+        """The epoch numbers of the table's snapshots, oldest first; foreign ones left out."""
+        return [int(s.summary["meltline.epoch"]) for s in self.snapshots(identifier)
+                if "meltline.epoch" in s.summary]
+
+
+def wait_until(what: str, true: Any, seconds: float = 120) -> None:
+    """Poll a condition; fails with `what` when it never holds."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        time.sleep(0.1)
