@@ -63,7 +63,12 @@ class Lab:
     sinks: list[Json] = field(default_factory=list)
     source: Json = field(default_factory=dict)
     extra: Json = field(default_factory=dict)
+    application_keys: Json = field(default_factory=dict)
     _files: int = 0
+
+    def __post_init__(self) -> None:
+        # Spark knows a catalog by its name for good, and so does a JDBC catalog
+        self.catalog = {"name": f"lab_{uuid.uuid4().hex[:8]}", **self.catalog}
 
     @property
     def file(self) -> Path:
@@ -75,8 +80,8 @@ class Lab:
         sinks = [{"iceberg": {"catalog": dict(self.catalog), "commit_interval": "200ms", **sink}}
                  for sink in self.sinks]
         # JSON is YAML
-        self.file.write_text(json.dumps(
-            {"lab": {"source": {"files": source}, "sink": sinks, **self.extra}}))
+        pipeline = {"source": {"files": source}, "sink": sinks, **self.extra}
+        self.file.write_text(json.dumps({"lab": pipeline, **self.application_keys}))
 
     def drop_file(self, events: Iterable[Any], name: str | None = None) -> Path:
         """Events as a file in the inbox, renamed into place. A string is written as it is."""
@@ -136,7 +141,7 @@ class Lab:
 
     def open_catalog(self) -> Catalog:
         assert self.spark is not None
-        return Catalog(Jvm(self.spark), f"lab{uuid.uuid4().hex[:6]}", dict(self.catalog))
+        return Catalog(Jvm(self.spark), dict(self.catalog))
 
     def table(self, identifier: str) -> Table:
         table = self.open_catalog().load(identifier)
@@ -146,7 +151,7 @@ class Lab:
     def rows(self, identifier: str, snapshot_id: int | None = None) -> list[Json]:
         """Every row, read by Spark's own Iceberg reader."""
         assert self.spark is not None
-        name = f"lab_{abs(hash(tuple(sorted(self.catalog.items()))))}"
+        name = self.catalog["name"]
         prefix = f"spark.sql.catalog.{name}"
         self.spark.conf.set(prefix, "org.apache.iceberg.spark.SparkCatalog")
         self.spark.conf.set(f"{prefix}.cache-enabled", "false")

@@ -90,10 +90,17 @@ class RedactingFilter(logging.Filter):
             record.exc_text = redact(record.exc_text)
         if record.stack_info:
             record.stack_info = redact(record.stack_info)
-        for name, value in vars(record).items():
-            if name not in _KNOWN_FIELDS and isinstance(value, str):
-                setattr(record, name, redact(value))
+        for name, value in list(vars(record).items()):
+            if name not in _KNOWN_FIELDS:
+                setattr(record, name, _redacted_field(value))
         return True
+
+
+def _redacted_field(value: object) -> object:
+    """The value itself when it shows no secret, whatever its type; its redacted text otherwise."""
+    text = str(value)
+    shown = redact(text)
+    return value if shown == text else shown
 
 
 def _redact_message(record: logging.LogRecord) -> None:

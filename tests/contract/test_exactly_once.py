@@ -137,6 +137,8 @@ def test_every_epoch_lands_beside_a_writer_that_never_rests(lab: Lab) -> None:
             except Exception:  # noqa: BLE001  # it lost the race; it is not the one under test
                 continue
             foreign[0] += 1
+            # a commit takes longer than this pause: most of ours meet one of its
+            stop.wait(0.05)
 
     writer = threading.Thread(target=commit_again_and_again)
     writer.start()

@@ -21,9 +21,8 @@ class Catalogs:
     def find(self, block: CatalogBlock | None) -> Catalog:
         chosen = resolve(block, self._base)
         if chosen not in self._open:
-            name = "embedded" if block is None else f"{block.type or 'catalog'}{len(self._open)}"
             _make_room(chosen)
-            self._open[chosen] = Catalog(self._jvm, name, chosen.properties)
+            self._open[chosen] = Catalog(self._jvm, chosen.properties)
         return self._open[chosen]
 
 

@@ -169,7 +169,10 @@ class CsvReader:
             found = self._con.sql(bodies_sql(self._names, _VIEW)).to_arrow_table()
         finally:
             self._con.unregister(_VIEW)
-        return found.column("body").combine_chunks().cast(pa.large_string())
+        bodies = found.column("body")
+        # combining copies even when there is only one piece
+        whole = bodies.chunk(0) if bodies.num_chunks == 1 else bodies.combine_chunks()
+        return whole.cast(pa.large_string())
 
 
 def bodies_sql(names: tuple[str, ...], view: str) -> str:

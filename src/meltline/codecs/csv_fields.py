@@ -51,16 +51,16 @@ class Layout:
 def find_boundaries(data: Bytes, dialect: Dialect) -> Places:
     """The delimiters and newlines outside of quotes."""
     delimiter, quote = dialect.bytes
-    marked = np.zeros(256, bool)
-    marked[[delimiter, quote, NEWLINE]] = True
-    at = np.flatnonzero(np.take(marked, data))
+    at = np.flatnonzero((data == delimiter) | (data == quote) | (data == NEWLINE))
     is_quote = data[at] == quote
     quotes = at[is_quote]
     if not len(quotes):
         return at
     if not _well_formed(data, quotes, delimiter, quote):
         return _walk(data, dialect)
-    outside: Places = at[~is_quote & (np.cumsum(is_quote) % 2 == 0)]
+    # only odd or even matters, so the count may run over
+    inside = np.cumsum(is_quote, dtype=np.uint8) & 1
+    outside: Places = at[~is_quote & (inside == 0)]
     return outside
 
 
@@ -122,17 +122,20 @@ def read_column(
 
 def _unescape(texts: pa.Array, quoted: Flags, wrapped: Flags, quote: str) -> pa.Array:
     """Turn two quotes into one where a value was quoted."""
-    inner = wrapped & pc.match_substring(texts, quote).to_numpy(False)
-    pairs = pc.count_substring(texts, quote * 2).to_numpy()
-    regular = inner & (pairs * 2 == pc.count_substring(texts, quote).to_numpy())
-    if regular.any():
-        mask = pa.array(regular)
-        single = pc.replace_substring(texts.filter(mask), quote * 2, quote)
-        texts = pc.replace_with_mask(texts, mask, single)
-    odd = np.flatnonzero((inner & ~regular) | (quoted & ~wrapped)).tolist()
-    raw = {index: texts[index].as_py() for index in odd}
-    shown = [unquote(quote + raw[i] + quote if wrapped[i] else raw[i], quote) for i in odd]
-    return replace(texts, odd, shown)
+    inner = np.flatnonzero(wrapped & pc.match_substring(texts, quote).to_numpy(False))
+    odd = np.flatnonzero(quoted & ~wrapped)
+    if len(inner):
+        escaped = texts.take(pa.array(inner))
+        pairs = pc.count_substring(escaped, quote * 2).to_numpy()
+        regular = pairs * 2 == pc.count_substring(escaped, quote).to_numpy()
+        mask = np.zeros(len(texts), bool)
+        mask[inner[regular]] = True
+        single = pc.replace_substring(escaped.filter(pa.array(regular)), quote * 2, quote)
+        odd = np.union1d(odd, inner[~regular])
+        texts = pc.replace_with_mask(texts, pa.array(mask), single)
+    raw = {index: texts[index].as_py() for index in odd.tolist()}
+    whole = (quote + text + quote if wrapped[index] else text for index, text in raw.items())
+    return replace(texts, list(raw), [unquote(field, quote) for field in whole])
 
 
 def unquote(field: str, quote: str) -> str:

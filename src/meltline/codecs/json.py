@@ -19,6 +19,7 @@ from meltline.model.event import BAD, BODY
 Texts: TypeAlias = pa.Array | pa.ChunkedArray
 
 _VIEW = "meltline_json_bodies"
+_FEW_BYTES = 32 << 10
 _KIND_NAMES = {
     "ARRAY": "an array",
     "VARCHAR": "a string",
@@ -33,45 +34,64 @@ def mark_invalid(con: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table:
 
     Events that were bad already keep their reason; all other columns stay as they are.
     """
-    bad = table.column(BAD).to_pylist()
-    found = False
-    for index, reason in find_invalid(con, table.column(BODY)).items():
-        if bad[index] is None:
-            bad[index] = reason
-            found = True
-    if not found:
+    others = find_others(con, table.column(BODY))
+    if not others:
         return table
+    bad = table.column(BAD).to_pylist()
+    for index, kind in others.items():
+        if bad[index] is None:
+            bad[index] = _reason(con, table.column(BODY)[index].as_py(), kind)
     column = table.schema.get_field_index(BAD)
-    return table.set_column(
-        column, table.schema.field(column), pa.chunked_array([bad], pa.string())
-    )
+    return table.set_column(column, table.schema.field(column), pa.array(bad, pa.string()))
 
 
-def find_invalid(con: duckdb.DuckDBPyConnection, bodies: Texts) -> dict[int, str]:
-    """Index and reason of every body that is not the text of one JSON object."""
-    reasons: dict[int, str] = {}
-    for index, kind in find_others(con, bodies).items():
-        if kind is None:
-            message, position = fault(con, bodies[index].as_py())
-            reasons[index] = not_valid(message, position)
-        else:
-            reasons[index] = not_an_object(kind)
-    return reasons
+def _reason(con: duckdb.DuckDBPyConnection, text: str | None, kind: str | None) -> str:
+    return not_valid(*fault(con, text)) if kind is None else not_an_object(kind)
 
 
 def find_others(con: duckdb.DuckDBPyConnection, bodies: Texts) -> dict[int, str | None]:
     """What is not an object, by index: DuckDB's name of its kind (ARRAY, ...), None if invalid."""
+    suspects = _suspects_of_few(bodies) if bodies.nbytes < _FEW_BYTES else _suspects(con, bodies)
+    if not len(suspects):
+        return {}
+    # not TRY(json_type(..)), which falls back to row by row as soon as one row is invalid
+    kind = f"CASE WHEN json_valid({BODY}) THEN json_type({BODY}) END"
+    kinds = _select(con, kind, bodies.take(suspects)).to_pylist()
+    found = zip(suspects.to_pylist(), kinds, strict=True)
+    return {index: kind for index, kind in found if kind != "OBJECT"}
+
+
+def _suspects(con: duckdb.DuckDBPyConnection, bodies: Texts) -> pa.Array:
+    """The indexes of what may not be an object."""
+    # valid and beginning with a brace is all there is to most objects: asking for the kind too
+    # would parse every event a second time
+    plain = _select(con, f"json_valid({BODY}) AND starts_with({BODY}, '{{')", bodies)
+    return pc.indices_nonzero(pc.invert(pc.fill_null(plain, False)))
+
+
+def _suspects_of_few(bodies: Texts) -> pa.Array:
+    """The same without a query, which takes a millisecond: a file may hold a single event."""
+    texts = bodies.to_pylist()
+    return pa.array([i for i, text in enumerate(texts) if not _is_plain_object(text)], pa.uint64())
+
+
+def _is_plain_object(text: str | None) -> bool:
+    """Whether Python takes a text for an object, and DuckDB cannot think otherwise.
+
+    They differ in half surrogates, which Python lets pass.
+    """
+    try:
+        return text is not None and isinstance(json.loads(text), dict) and "\\u" not in text
+    except (ValueError, RecursionError):
+        return False
+
+
+def _select(con: duckdb.DuckDBPyConnection, expression: str, bodies: Texts) -> pa.ChunkedArray:
     con.register(_VIEW, pa.table({BODY: bodies}))
     try:
-        # not TRY(json_type(..)), which falls back to row by row as soon as one row is invalid
-        found = con.sql(
-            f"SELECT CASE WHEN json_valid({BODY}) THEN json_type({BODY}) END AS kind FROM {_VIEW}"
-        ).to_arrow_table()
+        return con.sql(f"SELECT {expression} AS found FROM {_VIEW}").to_arrow_table()["found"]
     finally:
         con.unregister(_VIEW)
-    kinds = found.column("kind")
-    others = pc.indices_nonzero(pc.fill_null(pc.not_equal(kinds, "OBJECT"), True))
-    return dict(zip(others.to_pylist(), kinds.take(others).to_pylist(), strict=True))
 
 
 def not_an_object(kind: str) -> str:

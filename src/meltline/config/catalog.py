@@ -56,6 +56,11 @@ class CatalogBlock(Strict):
         description="Where tables are stored, or for rest the warehouse's name. "
         "Needed by jdbc and hadoop.",
     )
+    name: Text | None = Field(
+        default=None,
+        description="The catalog's name; `meltline` unless given. A JDBC catalog keeps its tables "
+        "under its name, so other engines must use the same one.",
+    )
     __pydantic_extra__: dict[str, str] = Field(init=False)
 
     @model_validator(mode="before")
@@ -89,6 +94,7 @@ class CatalogBlock(Strict):
             "catalog-impl": self.catalog_impl,
             "uri": self.uri,
             "warehouse": self.warehouse,
+            "name": self.name,
         }
         given = {key: value for key, value in named.items() if value is not None}
         return Properties({**given, **self.__pydantic_extra__})

@@ -38,7 +38,7 @@ class IcebergSink(Strict):
     )
     schema_evolution: Flag = Field(
         default=False,
-        description="Whether to add columns for keys the table does not know, and to widen types.",
+        description="Whether to add columns for keys the table does not know.",
     )
     table_schema: SchemaBlock | None = Field(
         default=None,

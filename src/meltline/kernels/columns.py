@@ -7,8 +7,6 @@ sure, both agree: tests/unit/kernels/test_convert.py compares them on random val
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyiceberg.types import (
@@ -24,16 +22,18 @@ from pyiceberg.types import (
     StringType,
     TimestampType,
     TimestamptzType,
+    UUIDType,
 )
 
-from meltline.kernels.json_exact import KEEP_DIGITS, RAW, exact
-from meltline.kernels.quoting import identifier, literal
+from meltline.kernels.extraction import RAW
+from meltline.kernels.json_exact import exact, uuid_bytes
+from meltline.kernels.quoting import identifier
 from meltline.model.event import Shape
 
 _SQL_NAMES = {
     "boolean": "BOOLEAN", "int": "INTEGER", "long": "BIGINT", "float": "FLOAT",
     "double": "DOUBLE", "string": "VARCHAR", "date": "DATE", "time": "TIME",
-    "timestamp": "TIMESTAMP", "timestamptz": "TIMESTAMP WITH TIME ZONE", "uuid": "UUID",
+    "timestamp": "TIMESTAMP", "timestamptz": "TIMESTAMP WITH TIME ZONE",
     "binary": "BLOB", "timestamp_ns": "TIMESTAMP_NS",
 }  # fmt: skip
 _WIDENS = {("INTEGER", "long"), ("SMALLINT", "long"), ("TINYINT", "long"), ("SMALLINT", "int"),
@@ -69,23 +69,17 @@ def fast_column(source: str, type_: IcebergType) -> Column:
 
 def _timestamp(raw: str, zoned: bool) -> Column:
     """A number is no timestamp to the cast, and a string is no number: each takes its own way."""
-    parsed = f"TRY_CAST(trim({raw}, '\"') AS TIMESTAMPTZ)"
-    millis = f"TRY(make_timestamp(TRY_CAST({raw} AS BIGINT) * 1000))"
+    make = "make_timestamptz" if zoned else "make_timestamp"
+    # a date begins with a digit: 'infinity' and 'epoch' are timestamps to DuckDB
+    parsed = (f"CASE WHEN {raw} BETWEEN '\"0' AND '\":' "
+              f"THEN TRY_CAST(trim({raw}, '\"') AS TIMESTAMPTZ) END")
+    millis = (f"CASE WHEN regexp_full_match({raw}, '-?\\d+') "
+              f"THEN TRY({make}(TRY_CAST({raw} AS BIGINT) * 1000)) END")
     if zoned:
-        value = f"coalesce({parsed}, {millis} AT TIME ZONE 'UTC')"
+        value = f"coalesce({parsed}, {millis})"
     else:
         value = f"coalesce(make_timestamp(epoch_us({parsed})), {millis})"
-    # 'infinity' and 'epoch' are timestamps to DuckDB
-    return Column(value, f"({value} IS NULL AND {raw} IS NOT NULL) OR isinf({value}) "
-                         f"OR epoch_us({value}) = 0")
-
-
-def extraction(fields: Sequence[NestedField], columns: Sequence[Column]) -> str:
-    """The second argument of json_transform for these columns."""
-    spec = {field.name: column.kind for field, column in zip(fields, columns, strict=True)}
-    if any(_has_decimal(field.field_type) for field in fields):
-        spec |= KEEP_DIGITS
-    return literal(json.dumps(spec, ensure_ascii=False))
+    return Column(value, f"{value} IS NULL AND {raw} IS NOT NULL")
 
 
 def typed_column(shape: Shape, field: NestedField) -> Column:
@@ -95,6 +89,8 @@ def typed_column(shape: Shape, field: NestedField) -> Column:
         return Column("NULL")
     source = f"row.{identifier(field.name)}"
     want = field.field_type
+    if isinstance(want, UUIDType) and have == "UUID":
+        return Column(uuid_bytes(source))
     if _SQL_NAMES.get(str(want)) == have or _decimal_name(want) == have:
         return Column(source)
     if (have, str(want)) in _WIDENS:
@@ -109,7 +105,3 @@ def _decimal_name(type_: IcebergType) -> str | None:
     if isinstance(type_, DecimalType):
         return f"DECIMAL({type_.precision},{type_.scale})"
     return None
-
-
-def _has_decimal(type_: IcebergType) -> bool:
-    return "decimal" in str(type_)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -13,8 +12,9 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField
 
-from meltline.kernels.columns import Column, extraction, fast_column, typed_column
-from meltline.kernels.json_exact import exact, struct_spec
+from meltline.kernels.columns import Column, fast_column, typed_column
+from meltline.kernels.extraction import RAW, extract_sql, places
+from meltline.kernels.json_exact import exact
 from meltline.kernels.quoting import identifier, literal
 from meltline.kernels.retype import retype_table
 from meltline.model.event import Shape
@@ -43,9 +43,9 @@ class Converter:
         self.arrow_schema = schema_to_pyarrow(schema, include_field_ids=True)
         if shape.kind == "json":
             self._fast = self._allowed(_json_fast(self._fields))
-            self._exact = self._allowed(_json_exact(self._fields))
+            self._exact = self._allowed(_json_exact(self._fields, allows))
         else:
-            self._fast = self._exact = self._allowed(_typed(self._fields, shape))
+            self._fast = self._exact = self._allowed(_typed(self._fields, shape, allows))
 
     def convert(self, connection: duckdb.DuckDBPyConnection, events: str) -> Converted:
         """`events` names a relation of decoded events (none of them bad)."""
@@ -84,9 +84,13 @@ class Converter:
         return f"SELECT *, {_reason(self._fields)} AS reason FROM ({inner})"
 
     def _allowed(self, way: _Way) -> _Way:
-        columns = [column if self._allows(field.name) else Column("NULL")
-                   for column, field in zip(way.columns, self._fields, strict=True)]
-        return replace(way, columns=columns)
+        """What is not allowed is NULL, and NULL as well in the reasons: it counts as absent."""
+        columns = list(way.columns)
+        raws = list(way.raws)
+        for i, field in enumerate(self._fields):
+            if not self._allows(field.name):
+                columns[i], raws[i] = Column("NULL"), "NULL"
+        return replace(way, columns=columns, raws=raws)
 
     def _rows(self, table: pa.Table) -> pa.Table:
         columns = [table.column(f"c{i}") for i in range(len(self._fields))]
@@ -105,49 +109,34 @@ class _Way:
 
 
 def _json_fast(fields: list[NestedField]) -> _Way:
-    places = _places(fields)
-    columns = [fast_column(place, f.field_type) for place, f in zip(places, fields, strict=True)]
-    parts = []
-    for group in range(max(_group_of(fields)) + 1):
-        chosen = [(f, c) for f, c, g in zip(fields, columns, _group_of(fields), strict=True)
-                  if g == group]
-        spec = extraction([f for f, _ in chosen], [c for _, c in chosen])
-        parts.append(f"json_transform(body, {spec}) AS j{group}")
-    return _Way(", ".join(parts), columns, places)
+    found = places([f.name for f in fields], "j")
+    columns = [fast_column(place, f.field_type) for place, f in zip(found, fields, strict=True)]
+    kinds = [(f.name, c.kind) for f, c in zip(fields, columns, strict=True)]
+    return _Way(_named(extract_sql("body", kinds)), columns, found)
 
 
-def _json_exact(fields: list[NestedField]) -> _Way:
-    places = _places(fields)
-    columns = [Column(exact(place, f.field_type)) for place, f in zip(places, fields, strict=True)]
-    parts = [f"json_transform(body, {struct_spec(f.name for f, g in zip(fields, _group_of(fields), strict=True) if g == group)}) AS j{group}"  # noqa: E501
-             for group in range(max(_group_of(fields)) + 1)]
-    names = ", ".join(literal(f.name) for f in fields)
-    matches = f"coalesce(list_has_any(json_keys(body), [{names}]), false)"
-    return _Way(", ".join(parts), columns, [f"{place}::VARCHAR" for place in places], matches)
+def _json_exact(fields: list[NestedField], allows: Callable[[str], bool]) -> _Way:
+    found = places([f.name for f in fields], "j")
+    columns = [Column(exact(place, f.field_type)) for place, f in zip(found, fields, strict=True)]
+    names = ", ".join(literal(f.name) for f in fields if allows(f.name))
+    matches = f"coalesce(list_has_any(json_keys(body), [{names}]), false)" if names else "false"
+    return _Way(_named(extract_sql("body", [(f.name, RAW) for f in fields])), columns,
+                [f"{place}::VARCHAR" for place in found], matches)
 
 
-def _typed(fields: list[NestedField], shape: Shape) -> _Way:
+def _named(structs: list[str]) -> str:
+    return ", ".join(f"{struct} AS j{i}" for i, struct in enumerate(structs))
+
+
+def _typed(
+    fields: list[NestedField], shape: Shape, allows: Callable[[str], bool]
+) -> _Way:
     columns = [typed_column(shape, f) for f in fields]
     raws = [f"to_json({c.value})::VARCHAR" if c.value == "NULL"
             else f"row.{identifier(f.name)}::VARCHAR"
             for c, f in zip(columns, fields, strict=True)]
-    known = any(f.name in shape.fields for f in fields)
+    known = any(f.name in shape.fields and allows(f.name) for f in fields)
     return _Way("row", columns, raws, "true" if known else "false")
-
-
-def _group_of(fields: list[NestedField]) -> list[int]:
-    """DuckDB's struct fields ignore case: names that differ in case alone go to other structs."""
-    seen: Counter[str] = Counter()
-    groups = []
-    for field in fields:
-        groups.append(seen[field.name.lower()])
-        seen[field.name.lower()] += 1
-    return groups
-
-
-def _places(fields: list[NestedField]) -> list[str]:
-    groups = _group_of(fields)
-    return [f"j{g}.{identifier(f.name)}" for f, g in zip(fields, groups, strict=True)]
 
 
 def _incomplete(fields: list[NestedField]) -> str:

@@ -3,16 +3,9 @@
 `exact(value, type)` takes a SQL expression over the raw text of a JSON value (strings keep their
 quotes, so that "1" and 1 differ) and yields the converted value, or NULL when it cannot be
 converted. It never raises.
-
-DuckDB renders JSON numbers anew, through a double, unless a DECIMAL is among the types that are
-extracted: then every number keeps its text. So a decimal nobody asked for stands in each
-extraction.
 """
 
 from __future__ import annotations
-
-import json
-from collections.abc import Iterable
 
 from pyiceberg.types import (
     BinaryType,
@@ -38,14 +31,13 @@ from pyiceberg.types import (
 )
 
 from meltline.errors import UserError
-from meltline.kernels.quoting import identifier, literal
+from meltline.kernels.extraction import RAW, extract_sql, places, unwrap_sql
 
 _INTEGRAL: dict[type, str] = {IntegerType: "INTEGER", LongType: "BIGINT"}
 _FLOATING: dict[type, str] = {FloatType: "FLOAT", DoubleType: "DOUBLE"}
 
 
-RAW = "JSON"
-KEEP_DIGITS = {"\x01": "DECIMAL(1,0)"}
+_TIME = r"'([01]?\d|2[0-3]):\d\d(:\d\d(\.\d+)?)?Z?'"
 
 
 def exact(value: str, type_: IcebergType, depth: int = 0) -> str:
@@ -77,11 +69,11 @@ def _scalar(value: str, type_: IcebergType) -> str:
         return (f"CASE WHEN {value} = 'true' THEN true WHEN {value} = 'false' THEN false "
                 f"WHEN starts_with({value}, '\"') THEN lower({text}) = 'true' END")
     if isinstance(type_, UUIDType):
-        return _from_string(value, f"TRY_CAST({text} AS UUID)")
+        return _from_string(value, uuid_bytes(f"TRY_CAST({text} AS UUID)"))
     if isinstance(type_, BinaryType):
-        return _from_string(value, f"TRY(from_base64({text}))")
+        return _from_string(value, _from_base64(text))
     if isinstance(type_, FixedType):
-        decoded = f"TRY(from_base64({text}))"
+        decoded = _from_base64(text)
         return _from_string(
             value, f"CASE WHEN octet_length({decoded}) = {len(type_)} THEN {decoded} END")
     return _temporal(value, type_)
@@ -89,7 +81,7 @@ def _scalar(value: str, type_: IcebergType) -> str:
 
 def _temporal(value: str, type_: IcebergType) -> str:
     text = text_of(value)
-    number = f"TRY_CAST(trunc(TRY_CAST({value} AS DOUBLE)) AS BIGINT)"
+    number = f"({_whole(value, 'BIGINT')})"
     if isinstance(type_, DateType):
         # 'infinity' and 'epoch' are dates to DuckDB; an ISO date starts with a digit
         parsed = _if_dated(text, f"TRY_CAST({text} AS DATE)")
@@ -97,16 +89,18 @@ def _temporal(value: str, type_: IcebergType) -> str:
         return _string_or_number(value, parsed, f"TRY({days})")
     if isinstance(type_, TimeType):
         millis = f"CASE WHEN {number} BETWEEN 0 AND 86399999 THEN {number} END"
-        parsed = f"CASE WHEN NOT starts_with({text}, '24') THEN TRY_CAST({text} AS TIME) END"
+        # the cast alone also takes dates and timestamps, 'epoch', 24:00, and drops offsets
+        parsed = f"CASE WHEN regexp_full_match({text}, {_TIME}) THEN TRY_CAST({text} AS TIME) END"
         return _string_or_number(
             value, parsed, f"(TIME '00:00:00' + to_milliseconds({millis}))")
     zoned = _if_dated(text, f"TRY_CAST({text} AS TIMESTAMPTZ)")
-    epoch = f"TRY(make_timestamp({number} * 1000))"
+    # AT TIME ZONE would raise for what is 290,000 years away
     if isinstance(type_, TimestamptzType):
-        return _string_or_number(value, zoned, f"({epoch} AT TIME ZONE 'UTC')")
+        return _string_or_number(value, zoned, f"TRY(make_timestamptz({number} * 1000))")
     if isinstance(type_, TimestampType):
         # a plain cast to TIMESTAMP would drop the offset without a word
-        return _string_or_number(value, f"({zoned} AT TIME ZONE 'UTC')", epoch)
+        return _string_or_number(value, f"TRY(make_timestamp(epoch_us({zoned})))",
+                                 f"TRY(make_timestamp({number} * 1000))")
     if isinstance(type_, TimestampNanoType | TimestamptzNanoType):
         return _string_or_number(value, _nanos(text), f"TRY(make_timestamp_ns({number}))")
     raise UserError(f"values of type {type_} cannot be written from JSON yet",
@@ -123,22 +117,24 @@ def _nanos(text: str) -> str:
 
 def _integral(value: str, sql_type: str) -> str:
     text = text_of(value)
-    whole = f"TRY_CAST(split_part({value}, '.', 1) AS {sql_type})"
-    by_double = f"TRY_CAST(trunc(TRY_CAST({value} AS DOUBLE)) AS {sql_type})"
     return (f"CASE WHEN starts_with({value}, '\"') "
             f"THEN CASE WHEN regexp_full_match({text}, '[+-]?\\d+') "
             f"THEN TRY_CAST({text} AS {sql_type}) END "
-            f"WHEN contains(lower({value}), 'e') THEN {by_double} "
-            f"ELSE {whole} END")
+            f"ELSE {_whole(value, sql_type)} END")
+
+
+def _whole(value: str, sql_type: str) -> str:
+    """A JSON number without its decimals. Only one with an exponent goes through a double."""
+    by_double = f"TRY_CAST(trunc(TRY_CAST({value} AS DOUBLE)) AS {sql_type})"
+    return (f"CASE WHEN contains(lower({value}), 'e') THEN {by_double} "
+            f"ELSE TRY_CAST(split_part({value}, '.', 1) AS {sql_type}) END")
 
 
 def _floating(value: str, sql_type: str) -> str:
-    text = text_of(value)
-    number = f"TRY_CAST({value} AS {sql_type})"
-    # 1e400 is a number that does not fit: not coercible, rather than infinity
-    return (f"CASE WHEN starts_with({value}, '\"') "
-            f"THEN TRY_CAST({text} AS {sql_type}) "
-            f"WHEN NOT isinf({number}) THEN {number} END")
+    number = f"TRY_CAST({text_of(value)} AS {sql_type})"
+    # 1e400 is a number that does not fit: not coercible, unless infinity is what it says
+    return (f"CASE WHEN NOT isinf({number}) OR contains(lower({value}), 'inf') "
+            f"THEN {number} END")
 
 
 def _decimal(value: str, type_: DecimalType) -> str:
@@ -149,14 +145,16 @@ def _decimal(value: str, type_: DecimalType) -> str:
 
 def _struct(value: str, type_: StructType, depth: int) -> str:
     whole, parts = f"w{depth}", f"s{depth}"
-    spec = struct_spec(f.name for f in type_.fields)
+    names = [f.name for f in type_.fields]
     fields = ", ".join(
-        f"f{i} := {exact(f'{parts}.{identifier(f.name)}', f.field_type, depth + 1)}"
-        for i, f in enumerate(type_.fields))
+        f"f{i} := {exact(place, f.field_type, depth + 1)}"
+        for i, (place, f) in enumerate(zip(places(names, f"{parts}.j"), type_.fields, strict=True)))
     missing = " OR ".join(
         f"{whole}.f{i} IS NULL" for i, f in enumerate(type_.fields) if f.required)
     made = f"struct_pack({fields})"
-    bound = f"list_transform([json_transform({value}, {spec})], lambda {parts}: {made})[1]"
+    found = ", ".join(f"j{i} := {structs}" for i, structs in enumerate(
+        extract_sql(value, [(name, RAW) for name in names])))
+    bound = f"list_transform([struct_pack({found})], lambda {parts}: {made})[1]"
     if missing:
         bound = (f"list_transform([{bound}], "
                  f"lambda {whole}: CASE WHEN {missing} THEN NULL ELSE {whole} END)[1]")
@@ -165,7 +163,7 @@ def _struct(value: str, type_: StructType, depth: int) -> str:
 
 def _list(value: str, type_: ListType, depth: int) -> str:
     item = f"x{depth}"
-    made = (f"list_transform({_unwrapped(value, [RAW])}, "
+    made = (f"list_transform({unwrap_sql(value, [RAW])}, "
             f"lambda {item}: {exact(item, type_.element_type, depth + 1)})")
     if type_.element_required:
         made = _without_nulls(made, depth)
@@ -177,7 +175,7 @@ def _map(value: str, type_: MapType, depth: int) -> str:
     converted = (f"{entry}.key" if isinstance(type_.key_type, StringType)
                  else exact(key_raw, type_.key_type, depth + 1))
     item = exact(f"{entry}.value", type_.value_type, depth + 1)
-    entries = f"map_entries({_unwrapped(value, f'MAP(VARCHAR,{RAW})')})"
+    entries = f"map_entries({unwrap_sql(value, f'MAP(VARCHAR,{RAW})')})"
     pairs = (f"list_transform({entries}, "
              f"lambda {entry}: struct_pack(k := {converted}, v := {item}))")
     # TRY: the same key twice, or a key that does not convert, makes no map
@@ -201,19 +199,18 @@ def text_of(value: str) -> str:
             f"ELSE trim({value}, '\"') END")
 
 
-def struct_spec(names: Iterable[str]) -> str:
-    """The second argument of json_transform that extracts these keys, raw."""
-    return literal(json.dumps(dict.fromkeys(names, RAW) | KEEP_DIGITS, ensure_ascii=False))
-
-
-def _unwrapped(value: str, spec: list[str] | str) -> str:
-    """Extract a list or a map: put inside an object, where the decimal can stand beside it."""
-    wrapped = literal(json.dumps({"x": spec} | KEEP_DIGITS))
-    return f"json_transform('{{\"x\":' || {value} || '}}', {wrapped}).x"
-
-
 def _from_string(value: str, parsed: str) -> str:
     return f"CASE WHEN starts_with({value}, '\"') THEN {parsed} END"
+
+
+def _from_base64(text: str) -> str:
+    """The padding may be left out, as Java's decoder allows; DuckDB's insists on it."""
+    return f"TRY(from_base64(rpad({text}, ((length({text}) + 3) // 4 * 4)::INTEGER, '=')))"
+
+
+def uuid_bytes(uuid: str) -> str:
+    """SQL: the 16 bytes of a UUID. As a UUID, DuckDB would hand Arrow its text."""
+    return f"unhex(replace({uuid}::VARCHAR, '-', ''))"
 
 
 def _if_dated(text: str, parsed: str) -> str:

@@ -11,20 +11,22 @@ from meltline.errors import UserError
 from meltline.lake.jvm import Jvm, exception_names, java_errors, translate
 from meltline.lake.table import Table
 
+DEFAULT_NAME = "meltline"
+"""A JDBC catalog keeps its tables under its name: other engines must use the same one."""
 _SETTINGS = {"jdbc": {"jdbc.schema-version": "V1"}}
 
 
 class Catalog:
     """One catalog connection. Tables are named `namespace.table`, dots in the namespace allowed."""
 
-    def __init__(self, jvm: Jvm, name: str, properties: Mapping[str, str]) -> None:
+    def __init__(self, jvm: Jvm, properties: Mapping[str, str]) -> None:
         self.jvm = jvm
-        self.name = name
+        self.name = properties.get("name", DEFAULT_NAME)
         kind = properties.get("type", "")
         merged = {**_SETTINGS.get(kind, {}), **properties}
-        with java_errors(f"cannot open catalog {name!r}"):
+        with java_errors(f"cannot open the {kind or 'named'} catalog"):
             self.java: Any = jvm.iceberg.CatalogUtil.buildIcebergCatalog(
-                name, jvm.map(merged), jvm.hadoop_configuration)
+                self.name, jvm.map(merged), jvm.hadoop_configuration)
 
     def load(self, identifier: str) -> Table | None:
         """The table, or None when there is none (nor its namespace)."""

@@ -39,8 +39,8 @@ class PlainLines(logging.Formatter):
         at = datetime.fromtimestamp(record.created, timezone.utc).strftime("%H:%M:%S")
         fields = " ".join(f"{key}={value}" for key, value in fields_of(record).items())
         line = f"{at} {record.levelname:<7} {record.getMessage()} {fields}".rstrip()
-        if record.exc_info:
-            line += "\n" + self.formatException(record.exc_info)
+        if record.exc_text:  # made by the filter, with secrets masked
+            line += "\n" + record.exc_text
         return line
 
 
@@ -50,6 +50,6 @@ class JsonLines(logging.Formatter):
         body: dict[str, Any] = {"at": at.isoformat(timespec="milliseconds"),
                                 "level": record.levelname, "message": record.getMessage()}
         body |= fields_of(record)
-        if record.exc_info:
-            body["trace"] = self.formatException(record.exc_info)
+        if record.exc_text:
+            body["trace"] = record.exc_text
         return json.dumps(body, default=str)

@@ -52,5 +52,3 @@ def _no_events(shape: Shape) -> str:
 
 def _empty(fields: Mapping[str, str]) -> str:
     return struct_of({name: f"NULL::{type_}" for name, type_ in fields.items()})
-
-

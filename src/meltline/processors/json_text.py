@@ -17,7 +17,8 @@ import json
 import re
 from collections.abc import Callable
 
-from meltline.expressions.quoting import quote_literal
+from meltline.expressions.quoting import quote_identifier, quote_literal
+from meltline.expressions.scope import pointer_steps
 
 _MARK = r"\u0001"
 _PLACE = f'"{_MARK}"'
@@ -33,12 +34,16 @@ _FRAGILE = "|".join(
         r"[:\[,][ \t\r\n]*-0[^.]",
     )
 )
-_SPACE = r"E' \t\r\n'"
 
 
 def is_fragile(text: str) -> str:
     """SQL: some number could be written differently by DuckDB. May be true without need."""
     return f"regexp_matches({text}, {quote_literal(_FRAGILE)})"
+
+
+def has_mark(text: str) -> str:
+    """SQL: the text must not be wrapped."""
+    return f"contains({text}, {quote_literal(_MARK)})"
 
 
 def wrap_numbers(text: str) -> str:
@@ -61,7 +66,7 @@ def exactly(text: str, change: Callable[[str], str]) -> str:
     `change` gets SQL of JSON text and returns SQL VARCHAR of JSON text, or NULL.
     """
     wrapped = f"list_transform([{wrap_numbers(text)}], lambda w: {change('w')})[1]"
-    safe = f"contains({text}, {quote_literal(_MARK)}) OR NOT {is_fragile(text)}"
+    safe = f"{has_mark(text)} OR NOT {is_fragile(text)}"
     return f"CASE WHEN {safe} THEN {change(text)} ELSE {unwrap_numbers(wrapped)} END"
 
 
@@ -71,7 +76,21 @@ def exists(text: str, path: str) -> str:
 
 def value_at(text: str, path: str) -> str:
     """SQL VARCHAR: the JSON text of a value, `null` for a null, NULL when it is not there."""
-    return exactly(text, lambda t: f"CAST(json_extract({t}, {quote_literal(path)}) AS VARCHAR)")
+
+    def extracted(t: str) -> str:
+        return f"CAST(json_extract({t}, {quote_literal(path)}) AS VARCHAR)"
+
+    steps = pointer_steps(path)
+    if any(not step or step.isdigit() for step in steps):
+        return exactly(text, extracted)
+    # With a DECIMAL among the types json_transform takes all numbers as they are written.
+    wanted: dict[str, object] = {steps[-1]: "JSON"}
+    for step in reversed(steps[:-1]):
+        wanted = {step: wanted}
+    spec = quote_literal(json.dumps({**wanted, "\x01": "DECIMAL(1,0)"}, ensure_ascii=False))
+    fields = "".join(f".{quote_identifier(step)}" for step in steps)
+    # Not strict, it gives NULL for null and for nothing alike.
+    return f"COALESCE(CAST(json_transform({text}, {spec}){fields} AS VARCHAR), {extracted(text)})"
 
 
 def put(text: str, path: str, value: str) -> str:
@@ -80,19 +99,21 @@ def put(text: str, path: str, value: str) -> str:
     Objects on the way are made; nothing changes when something else stands in the way.
     """
     key = _top_level(path)
+    placed = _placed(text, path, value)
     if key is None:
-        return _placed(text, path, value)
-    absent = f"CASE WHEN NOT {exists(text, path)} THEN {_appended(text, key, value)}"
+        return placed
+    # Not after the brace of an empty object, nor after a comma, which DuckDB lets pass.
+    ends_well = rf"regexp_matches({text}, '[\"\]}}0-9el]\}}$')"
+    appended = f"left({text}, -1) || ',' || {member_text(key, value)} || '}}'"
+    added = f"CASE WHEN {ends_well} THEN {appended} ELSE {placed} END"
+    absent = f"CASE WHEN NOT {exists(text, path)} THEN {added}"
     if not _is_simple(key):
-        return f"{absent} ELSE {_placed(text, path, value)} END"
+        return f"{absent} ELSE {placed} END"
     quoted = re.escape(json.dumps(key, ensure_ascii=False))
     pattern = quote_literal(rf"({quoted}\s*:\s*){_PLAIN_VALUE}")
     # A backslash in a replacement stands for itself when doubled.
     replaced = rf"regexp_replace({text}, {pattern}, '\1' || replace({value}, '\', '\\'))"
-    return (
-        f"{absent} WHEN {_is_plain(text, key)} THEN {replaced} "
-        f"ELSE {_placed(text, path, value)} END"
-    )
+    return f"{absent} WHEN {_is_plain(text, key)} THEN {replaced} ELSE {placed} END"
 
 
 def remove(text: str, path: str) -> str:
@@ -147,12 +168,6 @@ def _is_plain(text: str, key: str) -> str:
     return rf"NOT contains({text}, '\u') AND {once} AND regexp_matches({text}, {pattern})"
 
 
-def _appended(text: str, key: str, value: str) -> str:
-    trimmed = f"CASE WHEN ends_with({text}, '}}') THEN {text} ELSE rtrim({text}, {_SPACE}) END"
-    comma = rf"CASE WHEN regexp_matches({text}, '^\s*\{{\s*\}}') THEN '' ELSE ',' END"
-    return f"left({trimmed}, -1) || {comma} || {member_text(key, value)} || '}}'"
-
-
 def _placed(text: str, path: str, value: str) -> str:
     """DuckDB finds the place; the value goes there as it is written."""
 
@@ -160,7 +175,6 @@ def _placed(text: str, path: str, value: str) -> str:
         place = f"CAST({quote_literal(_PLACE)} AS JSON)"
         return f"CAST(json_set({t}, {quote_literal(path)}, {place}) AS VARCHAR)"
 
-    marked = f"contains({text}, {quote_literal(_MARK)})"
     as_json = f"CAST(json_set({text}, {quote_literal(path)}, CAST({value} AS JSON)) AS VARCHAR)"
     placed = f"replace({exactly(text, change)}, {quote_literal(_PLACE)}, {value})"
-    return f"CASE WHEN {marked} THEN {as_json} ELSE {placed} END"
+    return f"CASE WHEN {has_mark(text)} THEN {as_json} ELSE {placed} END"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from meltline.expressions import quote_identifier
-from meltline.model.event import Shape
+from meltline.model.event import BAD, META, ROW, Shape
+from meltline.processors.describe import shape_after
 
 EVENTS = "events"
 
@@ -15,7 +16,7 @@ class Step:
     """`sql` is a SELECT over the view `events`; `shape` is what its rows look like.
 
     Every column that the processor does not change is kept, and so is every row. An event with
-    a `bad` comes out as it went in; in its metadata new fields are NULL.
+    a `bad` comes out as it went in; fields that are new to it are NULL.
     """
 
     sql: str
@@ -23,9 +24,14 @@ class Step:
 
 
 class Stages:
-    """A SELECT over `events` that grows outward, one subquery around the other."""
+    """A SELECT over `events` that grows outward, one subquery around the other.
 
-    def __init__(self) -> None:
+    `shape` is the shape of the events after the stages so far.
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self._before = shape
         self._source = EVENTS
         self._temporary: list[str] = []
 
@@ -40,8 +46,24 @@ class Stages:
         """Gives columns of the event a new value."""
         listed = ", ".join(f"{sql} AS {quote_identifier(name)}" for name, sql in columns.items())
         self._source = f"(SELECT * REPLACE ({listed}) FROM {self._source})"
+        if META in columns or ROW in columns:
+            self.shape = shape_after(self._sql(), self._before)
 
-    def sql(self) -> str:
+    def step(self) -> Step:
+        return Step(self._sql(), self.shape)
+
+    def _sql(self) -> str:
         if not self._temporary:
             return f"SELECT * FROM {self._source}"
         return f"SELECT * EXCLUDE ({', '.join(self._temporary)}) FROM {self._source}"
+
+
+def for_good(value: str, condition: str | None, otherwise: str = "NULL") -> str:
+    """SQL of a value for good events that meet the condition.
+
+    Two CASE, not one with AND: DuckDB may test the parts of an AND in any order, and a condition
+    must not see the text of a bad event.
+    """
+    if condition is not None:
+        value = f"CASE WHEN {condition} THEN {value} ELSE {otherwise} END"
+    return f"CASE WHEN {BAD} IS NULL THEN {value} ELSE {otherwise} END"

@@ -83,6 +83,33 @@ def test_a_table_in_pieces_or_without_rows(con: duckdb.DuckDBPyConnection) -> No
     assert mark_invalid(con, one.slice(0, 0)).num_rows == 0
 
 
+def test_few_events_are_marked_as_many_are(
+    con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random_ = random.Random(13)
+    bodies = [body for body, _ in BODIES if len(body) < 10_000]
+    bodies += [
+        '{"a":NaN}',
+        '{"a":-Infinity}',
+        '{"a":1,}',
+        '{"a":"\\ud83d\\ude00"}',
+        "\ufeff{}",
+        '{"a":"\x7f"}',
+    ]
+    for _ in range(1000):
+        text = list(json.dumps({"k": random_value(random_, 2), "l": -1.5e3}))
+        for _ in range(random_.randrange(3)):
+            text[random_.randrange(len(text))] = random_.choice('"\\[]{},:\x00 1.eE+-uN')
+        bodies.append("".join(text))
+    table = events(bodies, [None] * len(bodies))
+    monkeypatch.setattr("meltline.codecs.json._FEW_BYTES", 1 << 30)
+    few = mark_invalid(con, table)
+    monkeypatch.setattr("meltline.codecs.json._FEW_BYTES", 0)
+    many = mark_invalid(con, table)
+    assert few.equals(many)
+    assert 100 < few.column("bad").null_count < 900
+
+
 def test_what_is_left_unmarked_can_be_queried(con: duckdb.DuckDBPyConnection) -> None:
     marked = mark_invalid(con, events([body for body, _ in BODIES], [None] * len(BODIES)))
     good = marked.filter(pa.compute.is_null(marked.column("bad")))

@@ -32,7 +32,8 @@ def write(table: pa.Table, **options: Any) -> bytes:
 def read(
     con: duckdb.DuckDBPyConnection, raw: bytes, start: int = 0, end: int = 1 << 62
 ) -> tuple[list[dict[str, str]], list[tuple[int, Any]]]:
-    types, rows = [], []
+    types: list[dict[str, str]] = []
+    rows: list[tuple[int, Any]] = []
     for found, records in read_parquet(pa.BufferReader(raw), con, start=start, end=end):
         types.append(dict(found))
         rows += zip(records.place.tolist(), records.content.to_pylist(), strict=True)

@@ -73,6 +73,13 @@ def test_the_filter_redacts_messages_arguments_and_fields(
     assert stream.getvalue() == "key *** refused ***.t\n"
 
 
+def test_fields_of_any_type_are_redacted(log: tuple[logging.Logger, io.StringIO]) -> None:
+    logger, stream = log
+    logger.warning("a", extra={"table": ["hunter2"]})
+    logger.warning("b", extra={"table": {"epoch": 41}})
+    assert stream.getvalue() == "a ['***']\nb {'epoch': 41}\n"
+
+
 def test_the_filter_redacts_tracebacks(log: tuple[logging.Logger, io.StringIO]) -> None:
     logger, stream = log
     try:

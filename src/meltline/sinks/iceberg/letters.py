@@ -32,7 +32,7 @@ class IcebergLetters:
     """See engine.sink.Letters. The table is created at the first epoch."""
 
     def __init__(self, catalog: Catalog, identifier: str) -> None:
-        self.key = f"{catalog.name}:{identifier}"
+        self.key = f"{id(catalog)}:{identifier}"
         self._catalog = catalog
         self._identifier = identifier
 

@@ -36,7 +36,7 @@ class IcebergSink:
         table = self._load()
         if table is None and not self._block.auto_create:
             raise UserError(
-                f"table {self.name} does not exist in catalog {self._catalog.name!r}",
+                f"table {self.name} does not exist in the catalog",
                 hint="create the table, or set auto_create: true in the sink")
 
     def token(self, pipeline: str, lane: str) -> Token | None:

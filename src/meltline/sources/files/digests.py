@@ -22,7 +22,7 @@ Digests: TypeAlias = "np.ndarray[Any, np.dtype[np.bytes_]]"
 
 def digest(path: str, size: int, mtime_ns: int) -> bytes:
     """Who a file is: the same path with another size or time is another file."""
-    state = blake2b(path.encode(errors="surrogateescape"), digest_size=_HALF)
+    state = blake2b(path.encode(), digest_size=_HALF)
     of_path = state.digest()
     state.update(b"\0%d\0%d" % (size, mtime_ns))
     return of_path + state.digest()

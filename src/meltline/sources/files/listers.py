@@ -29,6 +29,9 @@ class Entry:
 class Lister(Protocol):
     """A directory that does not exist is empty. OSError when it may not be looked at."""
 
+    def has_root(self, name: str) -> bool:
+        """Whether what all paths begin with is there: a bucket nobody makes while we wait."""
+
     def look(self, path: str) -> Entry | None:
         """What is there, if anything."""
 
@@ -40,7 +43,10 @@ class Lister(Protocol):
 
 
 class LocalLister:
-    """Local disk. Directories that are symbolic links are not entered below `**`."""
+    """Local disk, which is always there. Below `**` no directory is entered through a link."""
+
+    def has_root(self, name: str) -> bool:  # noqa: ARG002
+        return True
 
     def look(self, path: str) -> Entry | None:
         try:
@@ -80,6 +86,12 @@ class StoreLister:
 
     def __init__(self, filesystem: fs.FileSystem) -> None:
         self._filesystem = filesystem
+
+    def has_root(self, name: str) -> bool:
+        try:
+            return not name or self._filesystem.get_file_info(name).type != fs.FileType.NotFound
+        except OSError:
+            return True  # who may list a prefix need not be allowed to look at the bucket
 
     def look(self, path: str) -> Entry | None:
         info = self._filesystem.get_file_info(path)

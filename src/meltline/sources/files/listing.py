@@ -70,9 +70,15 @@ def _expand(pattern: str, storage: Storage) -> Iterator[FoundFile]:
     plain = next((i for i, name in enumerate(segments) if has_wildcard(name)), len(segments) - 1)
     if plain == 0:
         raise UserError(f"{pattern} names no files in a bucket", hint="s3://bucket/prefix/*.json")
+    empty = True
     try:
         for entry in _walk(lister, "/".join(segments[:plain]), segments[plain:]):
             yield FoundFile(before + entry.path, entry.size or 0, entry.mtime_ns)
+            empty = False
+        if empty and not lister.has_root(segments[0]):
+            raise RunError(f"there is no bucket for {pattern}", hint="check the name")
+    except IsADirectoryError as error:
+        raise _is_directory(before + str(error)) from error
     except OSError as error:
         refuse(error, pattern)
 
@@ -94,7 +100,7 @@ def _walk(lister: Lister, directory: str, segments: Sequence[str]) -> Iterator[E
     else:
         only = lister.look(f"{directory}/{name}")
         if only is not None and only.is_directory:
-            raise _is_directory(only.path)
+            raise IsADirectoryError(only.path)
         if only is not None:
             yield only
 

@@ -109,8 +109,7 @@ class PlannedBytes(Stream):
         self._file = file
         self._part = part
         self._left = part.size - position
-        if position:
-            file.seek(position)
+        file.seek(position)
 
     def readinto(self, buffer: Any, /) -> int:
         with memoryview(buffer) as whole, whole[: self._left] as room:

@@ -58,11 +58,9 @@ def write_plan(files: Sequence[FoundFile], rewritten: Sequence[int], blobs: Blob
     }
 
 
-def read_plan(data: JsonObject, blobs: Blobs | None) -> list[Part]:
+def read_plan(data: JsonObject, blobs: Blobs) -> list[Part]:
     """The files of a plan, each as one whole part."""
     if "address" in data:
-        if blobs is None:
-            raise PositionLost("the plan's list of files lies in a blob, and no store was given")
         content = blobs.read(data["address"])
         if sha256(content).hexdigest() != data["sha256"]:
             raise PositionLost(f"the plan's list of files is damaged: {data['address']}")

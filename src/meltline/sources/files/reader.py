@@ -127,7 +127,7 @@ class FilesReader:
                 header=settings.csv.header,
                 detect_header=settings.csv.detect_header,
                 max_record_size=settings.max_line_size,
-                block_size=self.block_size,
+                block_size=self._block_size(part),
             )
         )
 
@@ -144,11 +144,14 @@ class FilesReader:
             end=part.end if not part.is_whole else 1 << 62,
             first_line=first_line,
             max_line_size=self.settings.max_line_size,
-            block_size=self.block_size,
+            block_size=self._block_size(part),
         )
 
+    def _block_size(self, part: Part) -> int:
+        """No buffers of megabytes for files of a few bytes, compressed ones included."""
+        return min(self.block_size, max(4 * part.size, 4096))
+
     def _stream(self, part: Part, file: pa.NativeFile, position: int = 0) -> ByteStream:
-        file.seek(position)
         raw = PlannedBytes(file, part, position)
         return decompressed(raw, compression_of(part.path, self.settings.compression))
 

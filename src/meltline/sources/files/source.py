@@ -40,19 +40,11 @@ class FilesSource:
     A file whose size or time changed after it was read is a new file, and read again as a whole;
     the plan's data says so (`rewritten`), and so does the log.
 
-    `clock` gives nanoseconds since 1970. `blobs` is needed to read a recorded plan with a long
-    list of files before `plan` or `lag` was called, which is the case after a restart.
+    `clock` gives nanoseconds since 1970.
     """
 
-    def __init__(
-        self,
-        settings: FilesSettings,
-        *,
-        blobs: Blobs | None = None,
-        clock: Callable[[], int] = time.time_ns,
-    ) -> None:
+    def __init__(self, settings: FilesSettings, *, clock: Callable[[], int] = time.time_ns) -> None:
         self._settings = settings
-        self._blobs = blobs
         self._clock = clock
         self._storage = Storage(settings.storage)
         self._segments = SegmentStore()
@@ -66,8 +58,11 @@ class FilesSource:
         digests = [digest(file.path, file.size, file.mtime_ns) for file in taken]
         known = find_rewritten(join(digests), seen, self._segments, blobs)
         rewritten = np.flatnonzero(known).tolist()
-        for index in rewritten:
-            log.warning("file was rewritten and is read again", extra={"file": taken[index].path})
+        if rewritten:
+            log.warning(
+                "files were rewritten and are read again",
+                extra={"files": len(rewritten), "first": taken[rewritten[0]].path},
+            )
         return Plan(
             data=write_plan(taken, rewritten, blobs),
             end=add(seen, digests, self._segments, blobs).to_position(),
@@ -75,9 +70,9 @@ class FilesSource:
             summary=summarize(taken),
         )
 
-    def splits(self, plan: Plan, parallelism: int) -> Sequence[Split]:
+    def splits(self, plan: Plan, parallelism: int, blobs: Blobs) -> Sequence[Split]:
         groups = cut_parts(
-            read_plan(plan.data, self._blobs),
+            read_plan(plan.data, blobs),
             parallelism=parallelism,
             split_size=self._settings.split_size,
             can_cut=self._can_cut,
@@ -97,7 +92,6 @@ class FilesSource:
         return len(self._unread(Seen.from_position(after), blobs))
 
     def _unread(self, seen: Seen, blobs: Blobs) -> list[FoundFile]:
-        self._blobs = blobs
         found = find_files(
             self._settings.paths,
             self._storage,

@@ -98,6 +98,4 @@ def refuse(error: OSError, path: str) -> NoReturn:
             if is_local(path)
             else "check the keys and the policy of the bucket (storage: s3.access-key-id, ...)",
         ) from error
-    if "NO_SUCH_BUCKET" in text:
-        raise RunError(f"there is no bucket for {path}", hint="check the name") from error
     raise Retryable(f"cannot read {path}: {text}") from error

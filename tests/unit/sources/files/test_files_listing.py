@@ -10,7 +10,6 @@ import pytest
 from pyarrow import fs
 
 from meltline.errors import RunError, UserError
-from meltline.sources.files import listers
 from meltline.sources.files.listing import find_files
 from meltline.sources.files.storage import Storage, split_path
 
@@ -97,9 +96,18 @@ def test_young_files_are_left_for_later(place: tuple[str, Storage]) -> None:
 
 @pytest.mark.parametrize("pattern", ["d1", "d1/"])
 def test_a_directory_is_no_file(place: tuple[str, Storage], pattern: str) -> None:
-    with pytest.raises(UserError, match="d1 is a directory") as error:
+    with pytest.raises(UserError, match=f"^{place[0]}/d1 is a directory") as error:
         names(place, pattern)
     assert "d1/*" in (error.value.hint or "")
+
+
+def test_a_bucket_that_is_not_there_is_said(root: Path) -> None:
+    storage = Storage({})
+    store = fs.SubTreeFileSystem(str(root), fs.LocalFileSystem())
+    storage._filesystems[("s3", "bukcet")] = store
+    for pattern in ("s3://bukcet/*", "s3://bukcet/d/**", "s3://bukcet/a.json"):
+        with pytest.raises(RunError, match="there is no bucket for s3://bukcet"):
+            find_files([pattern], storage, now_ns=NOW)
 
 
 def test_a_bucket_alone_is_refused() -> None:
@@ -133,7 +141,7 @@ def test_no_permission_is_said(root: Path, monkeypatch: pytest.MonkeyPatch) -> N
         raise PermissionError(13, "Permission denied", path)
 
     # a process of root may look everywhere, so the system's answer is made up
-    monkeypatch.setattr(listers.os, "scandir", refuse)
+    monkeypatch.setattr("os.scandir", refuse)
     with pytest.raises(RunError, match="no permission to read") as error:
         find_files([f"{root}/bucket/*"], Storage({}), now_ns=NOW)
     assert "list and read" in (error.value.hint or "")

@@ -25,6 +25,7 @@ from meltline.sources.files.source import FilesSource
 from meltline.sources.files.storage import Storage
 from tests.unit.sources.files.memory_blobs import MemoryBlobs
 
+BLOBS = MemoryBlobs()
 METADATA = {"file": "VARCHAR", "line": "BIGINT", "offset": "BIGINT"}
 
 
@@ -34,7 +35,7 @@ def source(*patterns: object, **settings: Any) -> FilesSource:
 
 
 def planned(files: FilesSource) -> Plan:
-    plan = files.plan(None, MemoryBlobs())
+    plan = files.plan(None, BLOBS)
     assert plan is not None
     return plan
 
@@ -52,7 +53,7 @@ def read(reader: SplitReader, splits: list[Split]) -> list[dict[str, Any]]:
 
 
 def read_all(files: FilesSource, **options: bool) -> list[dict[str, Any]]:
-    return read(files.reader(**options), list(files.splits(planned(files), 1)))
+    return read(files.reader(**options), list(files.splits(planned(files), 1, BLOBS)))
 
 
 def test_events_of_lines(tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ def test_shapes(tmp_path: Path) -> None:
         os.utime(tmp_path / f"{number}", ns=(0, number))
     files = source(tmp_path / "*", codec="parquet")
     assert files.reader().shape() == Shape("typed", METADATA)
-    chunks = [c for s in files.splits(planned(files), 1) for c in files.reader().open(s)]
+    chunks = [c for s in files.splits(planned(files), 1, BLOBS) for c in files.reader().open(s)]
     assert [(dict(shape.fields), table.num_rows) for shape, table in chunks] == [
         ({"n": "BIGINT"}, 2),
         ({"n": "VARCHAR", "m": "DOUBLE[]"}, 1),
@@ -124,7 +125,7 @@ def test_chunks_are_of_a_good_size(tmp_path: Path) -> None:
     sizes = {}
     for pattern in ("*.json", "many.txt", "big.txt"):
         files = source(tmp_path / pattern, split_size=1 << 30)
-        (split,) = files.splits(planned(files), 1)
+        (split,) = files.splits(planned(files), 1, BLOBS)
         sizes[pattern] = [table.num_rows for _, table in files.reader().open(split)]
     assert sizes["*.json"] == [500]
     assert sum(sizes["many.txt"]) == 200_000
@@ -156,7 +157,7 @@ def test_line_numbers_of_a_range_only_when_asked_for(tmp_path: Path) -> None:
 def test_line_numbers_of_compressed_files_and_of_records(tmp_path: Path) -> None:
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"\n{}\n\n[]\n"))
     files = source(tmp_path / "*")
-    (split,) = files.splits(planned(files), 1)
+    (split,) = files.splits(planned(files), 1, BLOBS)
     assert files.reader().line_numbers(split, [1, 5]) == [2, 4]
     assert FilesReader(FilesSettings(("/x",), codec="csv")).line_numbers(split, [0, 7]) == [1, 8]
 
@@ -166,7 +167,7 @@ def test_a_reader_travels(tmp_path: Path) -> None:
     files = source(tmp_path / "*")
     reader = pickle.loads(pickle.dumps(files.reader(with_line=True)))
     assert reader == files.reader(with_line=True)
-    assert len(read(reader, list(files.splits(planned(files), 1)))) == 1
+    assert len(read(reader, list(files.splits(planned(files), 1, BLOBS)))) == 1
 
 
 CHANGES: dict[str, Any] = {
@@ -183,7 +184,7 @@ def test_a_file_that_is_not_as_planned(
     for name in ("a", "b", "c"):
         (tmp_path / name).write_text("{}\n")
     files = source(tmp_path / "*")
-    splits = list(files.splits(planned(files), 1))
+    splits = list(files.splits(planned(files), 1, BLOBS))
     change(tmp_path / "b")
     with pytest.raises(RunError, match=f"{tmp_path}/b (is gone|has changed)") as error:
         read(files.reader(), splits)
@@ -246,13 +247,13 @@ def test_many_small_files_of_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Storage, "_remote", lambda self, scheme, netloc: store)
     files = source("s3://bucket/*.json")
     plan = planned(files)
-    rows = read(files.reader(), list(files.splits(plan, 1)))
+    rows = read(files.reader(), list(files.splits(plan, 1, BLOBS)))
     assert [json.loads(row["body"])["n"] for row in rows] == [
         n for n in range(50) for _ in range(n)
     ]
     # what a listing says of the time of an object may have digits that the object does not show
     os.utime(tmp_path / "bucket" / "07.json", ns=(0, 900_000_000))
-    assert len(read(files.reader(), list(files.splits(plan, 1)))) == len(rows)
+    assert len(read(files.reader(), list(files.splits(plan, 1, BLOBS)))) == len(rows)
     os.utime(tmp_path / "bucket" / "07.json", ns=(0, 9_000_000_000))
     with pytest.raises(RunError, match=r"s3://bucket/07\.json has changed"):
-        read(files.reader(), list(files.splits(plan, 1)))
+        read(files.reader(), list(files.splits(plan, 1, BLOBS)))

@@ -118,7 +118,8 @@ def test_a_rewritten_file_is_a_new_one_and_that_is_said(
     assert second is not None
     assert names(second, blobs) == ["c.json", "b.json"]
     assert second.data["rewritten"] == [1]
-    assert [record.__dict__["file"] for record in caplog.records] == [f"{tmp_path}/b.json"]
+    (record,) = caplog.records
+    assert (record.__dict__["files"], record.__dict__["first"]) == (1, f"{tmp_path}/b.json")
 
 
 def test_ten_thousand_files_in_several_epochs(tmp_path: Path) -> None:
@@ -153,11 +154,11 @@ def test_a_recorded_plan_is_cut_the_same_after_a_restart(tmp_path: Path) -> None
     plan = first.plan(None, blobs)
     assert plan is not None
     assert "address" in plan.data
-    splits = first.splits(plan, 3)
+    splits = first.splits(plan, 3, blobs)
     assert len(splits) > 1
     settings = FilesSettings(paths=("/elsewhere/*",))
-    restarted = FilesSource(settings, blobs=blobs)
-    assert restarted.splits(Plan.from_json(plan.to_json()), 3) == splits
+    restarted = FilesSource(settings)
+    assert restarted.splits(Plan.from_json(plan.to_json()), 3, blobs) == splits
 
 
 def test_only_plain_lines_and_parquet_are_cut(tmp_path: Path) -> None:
@@ -178,7 +179,7 @@ def test_only_plain_lines_and_parquet_are_cut(tmp_path: Path) -> None:
         files = FilesSource(settings, clock=lambda: 1 << 62)
         plan = files.plan(None, blobs)
         assert plan is not None
-        assert len(files.splits(plan, 4)) == count, (codec, pattern)
+        assert len(files.splits(plan, 4, blobs)) == count, (codec, pattern)
 
 
 def test_forgetting_may_be_repeated(tmp_path: Path) -> None:
