@@ -35,10 +35,10 @@ fmt: $(READY) ## sort imports and mend what ruff can mend by itself
 	$(BIN)/ruff check --fix .
 
 bench: $(READY) ## measure against Spark's own ways, print a table, write bench/results.json
-	$(BIN)/python bench/run.py $(BENCH_ARGS)
+	$(BIN)/python -m bench.run $(BENCH_ARGS)
 
-bench-full: $(READY) ## the same with the full volumes
-	$(BIN)/python bench/run.py --full $(BENCH_ARGS)
+bench-full: $(READY) ## the same with 10 million events
+	$(BIN)/python -m bench.run --rows 10000000 $(BENCH_ARGS)
 
 soak: $(READY) ## random crash tests for MELTLINE_SOAK_SECONDS (600); prints each seed
 	MELTLINE_SOAK_SECONDS=$(MELTLINE_SOAK_SECONDS) $(BIN)/python -m pytest -m soak -s $(PYTEST_ARGS)

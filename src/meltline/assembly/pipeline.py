@@ -13,6 +13,7 @@ from meltline.config.pipeline import PipelineBlock
 from meltline.config.sink_iceberg import IcebergSink as IcebergBlock
 from meltline.config.source_files import FilesSource as FilesBlock
 from meltline.engine.lane import LanePlan, SinkEnd
+from meltline.engine.letters import LINE
 from meltline.engine.ledger import Ledger, ReadOnlyLedger
 from meltline.engine.pace import Pace
 from meltline.engine.sink import Letters
@@ -54,7 +55,8 @@ def assemble(
         if sink.iceberg is not None:
             ends.append(_end(block, sink.iceberg, catalogs, base, letters))
     lane = LanePlan(
-        pipeline=name, name="files", source=FilesSource(files_settings(files, base)),
+        pipeline=name, name="files",
+        source=FilesSource(files_settings(files, base), with_line=_uses_lines(block)),
         sinks=tuple(ends), processors=block.processor, routes=tuple(block.routes.items()),
         letters=tuple(letters.values()), source_letters=_source_letters(block, ends, letters,
                                                                         catalogs, base),
@@ -132,6 +134,12 @@ def _source_letters(
         first = block.sink[0].iceberg
         return _letters(block.dlq, first, catalogs, base, letters)
     return next((end.letters for end in ends if end.letters), None)
+
+
+def _uses_lines(block: PipelineBlock) -> bool:
+    """Whether an expression asks for the metadata `line`, which costs a count of the lines."""
+    texts = [*block.routes.values(), *(part.model_dump_json() for part in block.processor)]
+    return any("getMetadata" in text and LINE in text for text in texts)
 
 
 def _local(path: str, base: Path) -> str:

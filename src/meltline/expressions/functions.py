@@ -96,11 +96,13 @@ def check_call(call: Call, text: str) -> Call:
 
 
 def _count(signature: Signature, maximum: int | None) -> str:
-    if maximum is None:
-        return f"at least {signature.minimum} arguments"
-    if maximum == signature.minimum:
-        return "no arguments" if not maximum else f"{maximum} argument{'s' * (maximum > 1)}"
-    return f"{signature.minimum} to {maximum} arguments"
+    minimum = signature.minimum
+    if maximum == 0:
+        return "no arguments"
+    if maximum is not None and maximum != minimum:
+        return f"{minimum} to {maximum} arguments"
+    exactly = "at least " if maximum is None else ""
+    return f"{exactly}{minimum} argument{'s' if minimum > 1 else ''}"
 
 
 def _argument(

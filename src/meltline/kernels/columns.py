@@ -72,7 +72,7 @@ def _timestamp(raw: str, zoned: bool) -> Column:
     make = "make_timestamptz" if zoned else "make_timestamp"
     # a date begins with a digit: 'infinity' and 'epoch' are timestamps to DuckDB
     parsed = (f"CASE WHEN {raw} BETWEEN '\"0' AND '\":' "
-              f"THEN TRY_CAST(trim({raw}, '\"') AS TIMESTAMPTZ) END")
+              f"THEN TRY_CAST(substr({raw}, 2, strlen({raw}) - 2) AS TIMESTAMPTZ) END")
     millis = (f"CASE WHEN regexp_full_match({raw}, '-?\\d+') "
               f"THEN TRY({make}(TRY_CAST({raw} AS BIGINT) * 1000)) END")
     if zoned:

@@ -194,9 +194,11 @@ def _without_nulls(made: str, depth: int) -> str:
 
 
 def text_of(value: str) -> str:
-    """SQL: the characters of a raw JSON string. Only escapes need the JSON parser."""
+    """SQL: the characters of a raw JSON string, or the value itself when it is none. Only escapes
+    need the JSON parser. (Not trim, which takes ten times as long as substr.)"""
     return (f"CASE WHEN contains({value}, '\\') THEN ({value}::JSON ->> '$') "
-            f"ELSE trim({value}, '\"') END")
+            f"WHEN starts_with({value}, '\"') THEN substr({value}, 2, length({value}) - 2) "
+            f"ELSE {value} END")
 
 
 def _from_string(value: str, parsed: str) -> str:

@@ -76,7 +76,7 @@ def run_json(sql: str, bodies: Sequence[str]) -> list[Any]:
 
 
 def run_typed(sql: str, row: str = TYPED_ROW) -> Any:
-    source = f"SELECT {row} AS \"row\", {METADATA_SQL} AS meta, 0::BIGINT AS ord, NULL AS bad"
+    source = f'SELECT {row} AS "row", {METADATA_SQL} AS meta, 0::BIGINT AS ord, NULL AS bad'
     found = _CONNECTION.execute(f"SELECT {sql} FROM ({source})").fetchone()
     assert found is not None
     return found[0]

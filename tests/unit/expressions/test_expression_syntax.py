@@ -126,7 +126,7 @@ def test_a_quoted_pointer_is_a_text_inside_of_a_call() -> None:
         "/a == 1\nand /b == 2",
         "/a in {1,2 , 3}",
         "/a  not  in  {1}",
-        "/msg=~\"x\"",
+        '/msg=~"x"',
         "(/a)==(/b)",
         "/a in {-1, 2.5}",
         '/a in {"/x", "y"}',
@@ -190,7 +190,7 @@ def test_white_space_is_free(text: str) -> None:
         ("5 typeof long", "typeof takes a pointer\n   5 typeof long\n   ^"),
         ("contains(/a)", "contains() takes 2 arguments, not 1\n   contains(/a)\n   ^"),
         ("now(1)", "now() takes no arguments, not 1\n   now(1)\n   ^"),
-        ("hasTags()", "hasTags() takes at least 1 arguments, not 0\n   hasTags()\n   ^"),
+        ("hasTags()", "hasTags() takes at least 1 argument, not 0\n   hasTags()\n   ^"),
         ('formatDateTime(/a)', "formatDateTime() takes 2 to 4 arguments, not 1\n"
                                "   formatDateTime(/a)\n   ^"),
         ("getMetadata(/a)", "getMetadata() takes a text in double quotes here\n"
@@ -198,8 +198,8 @@ def test_white_space_is_free(text: str) -> None:
         ('contains(/a, 5)', "contains() takes a pointer, a text or a function here\n"
                             "   contains(/a, 5)\n                ^"),
         ('hasTags("")', 'hasTags(): a tag cannot be empty\n   hasTags("")\n           ^'),
-        ('formatDateTime(/a, "yy")', "formatDateTime(): date pattern 'yy': \"yy\" is not supported\n"
-                                     '   formatDateTime(/a, "yy")\n                      ^'),
+        ('formatDateTime(/a, "yy")', "formatDateTime(): date pattern 'yy': \"yy\" is not "
+         'supported\n   formatDateTime(/a, "yy")\n                      ^'),
         ('formatDateTime(/a, "yyyy", "Mars/Base")', 'formatDateTime(): "Mars/Base" is not a time '
          'zone\n   formatDateTime(/a, "yyyy", "Mars/Base")\n                              ^'),
         ("-true", "- needs a number\n   -true\n    ^"),

@@ -41,7 +41,7 @@ class FilesSettings:
 
     - paths: globs (`*` `?` `[..]` `**`), local or on an object store (`s3://bucket/prefix/*.json`)
     - json_key: codec json only; the events are the array under this key of the document
-    - compression: `automatic` goes by the suffix (.gz .gzip .zst .zstd .snappy); Parquet has its own
+    - compression: `automatic` goes by the suffix (.gz .gzip .zst .zstd .snappy); not for Parquet
     - settle_time: a file that changed less than this ago is left for later
     - missing_files: what to do with a planned file that is gone or has changed since
     - storage: properties of Iceberg's FileIO (s3.endpoint, s3.access-key-id, ...)

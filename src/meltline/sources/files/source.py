@@ -40,11 +40,19 @@ class FilesSource:
     A file whose size or time changed after it was read is a new file, and read again as a whole;
     the plan's data says so (`rewritten`), and so does the log.
 
-    `clock` gives nanoseconds since 1970.
+    `with_line` numbers the line of every event, at the price of counting lines; it is wanted when
+    an expression uses the metadata `line`. `clock` gives nanoseconds since 1970.
     """
 
-    def __init__(self, settings: FilesSettings, *, clock: Callable[[], int] = time.time_ns) -> None:
+    def __init__(
+        self,
+        settings: FilesSettings,
+        *,
+        with_line: bool = False,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
         self._settings = settings
+        self._with_line = with_line
         self._clock = clock
         self._storage = Storage(settings.storage)
         self._segments = SegmentStore()
@@ -79,9 +87,8 @@ class FilesSource:
         )
         return [write_split(group, sum(weigh(part) for part in group)) for group in groups]
 
-    def reader(self, *, with_line: bool = False) -> FilesReader:
-        """`with_line`: number the lines of every event, at the price of counting them."""
-        return FilesReader(self._settings, with_line=with_line)
+    def reader(self) -> FilesReader:
+        return FilesReader(self._settings, with_line=self._with_line)
 
     def forget(self, upto: Position) -> None:
         """Nothing to let go but cached segments: files belong to those who wrote them."""

@@ -52,8 +52,8 @@ def read(reader: SplitReader, splits: list[Split]) -> list[dict[str, Any]]:
     return rows
 
 
-def read_all(files: FilesSource, **options: bool) -> list[dict[str, Any]]:
-    return read(files.reader(**options), list(files.splits(planned(files), 1, BLOBS)))
+def read_all(files: FilesSource) -> list[dict[str, Any]]:
+    return read(files.reader(), list(files.splits(planned(files), 1, BLOBS)))
 
 
 def test_events_of_lines(tmp_path: Path) -> None:
@@ -164,9 +164,10 @@ def test_line_numbers_of_compressed_files_and_of_records(tmp_path: Path) -> None
 
 def test_a_reader_travels(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{}")
-    files = source(tmp_path / "*")
-    reader = pickle.loads(pickle.dumps(files.reader(with_line=True)))
-    assert reader == files.reader(with_line=True)
+    settings = FilesSettings(paths=(f"{tmp_path}/*",))
+    files = FilesSource(settings, with_line=True, clock=lambda: 1 << 62)
+    reader = pickle.loads(pickle.dumps(files.reader()))
+    assert reader == files.reader() == FilesReader(settings, with_line=True)
     assert len(read(reader, list(files.splits(planned(files), 1, BLOBS)))) == 1
 
 
