@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-FILES = 12
+FILES = 10
 PER_FILE = 2000
 _START = datetime(2026, 3, 1, 8, tzinfo=timezone.utc)
 _CUSTOMERS = ("ada", "grace", "edsger", "barbara", "donald")

@@ -13,8 +13,8 @@ from meltline.config.pipeline import PipelineBlock
 from meltline.config.sink_iceberg import IcebergSink as IcebergBlock
 from meltline.config.source_files import FilesSource as FilesBlock
 from meltline.engine.lane import LanePlan, SinkEnd
-from meltline.engine.letters import LINE
 from meltline.engine.ledger import Ledger, ReadOnlyLedger
+from meltline.engine.letters import LINE
 from meltline.engine.pace import Pace
 from meltline.engine.sink import Letters
 from meltline.engine.sqlite_ledger import SqliteLedger

@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator
 
+from meltline.config.refused import Refused
 from meltline.expressions import check_condition, check_expression, check_format
 from meltline.expressions.dates import EPOCH_UNITS, check_output_pattern, read_pattern
 from meltline.expressions.errors import ExpressionError
@@ -24,7 +25,7 @@ def _checked(check: Callable[[str], object]) -> Any:
         try:
             check(text)
         except ExpressionError as error:
-            raise ValueError(str(error)) from None
+            raise Refused(error.what, hint=error.hint) from None
         return text
 
     return AfterValidator(validate)
@@ -33,6 +34,12 @@ def _checked(check: Callable[[str], object]) -> Any:
 def _not_empty(values: tuple[_T, ...]) -> tuple[_T, ...]:
     if not values:
         raise ValueError("expected at least one")
+    return values
+
+
+def _just_one(values: tuple[_T, ...]) -> tuple[_T, ...]:
+    if len(values) != 1:
+        raise ValueError(f"expected exactly one, found {len(values)}")
     return values
 
 
@@ -88,3 +95,5 @@ Locale = Annotated[str, _checked(_check_locale)]
 Query = Annotated[str, _checked(_check_query)]
 Some = Annotated[tuple[_T, ...], AfterValidator(_not_empty)]
 """A list that is not empty; the check comes after those of its members."""
+One = Annotated[tuple[_T, ...], AfterValidator(_just_one)]
+"""A list of one member."""

@@ -8,12 +8,14 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, Field, model_validator
 from typing_extensions import Self
 
+from meltline.config.one_kind import OneKind
 from meltline.config.processor_texts import (
     Condition,
     Expression,
     Format,
     Key,
     Locale,
+    One,
     Query,
     ReadPattern,
     Regex,
@@ -172,7 +174,7 @@ class DateMatch(Strict):
 class Date(Strict):
     """Reads a time from an event and writes it in one form."""
 
-    match: tuple[DateMatch] | None = Field(None, description="The one key to read, and how.")
+    match: One[DateMatch] | None = Field(None, description="The one key to read, and how.")
     from_time_received: bool = Field(
         False, description="Take the time of the epoch that the event is part of instead."
     )
@@ -201,7 +203,7 @@ class Sql(Strict):
     )
 
 
-class ProcessorBlock(Strict):
+class ProcessorBlock(OneKind):
     """One step of a pipeline: a map with one key, the name of the processor."""
 
     add_entries: AddEntries | None = Field(None, description="Adds entries.")
@@ -212,17 +214,3 @@ class ProcessorBlock(Strict):
     convert_entry_type: ConvertType | None = Field(None, description="Old name of convert_type.")
     date: Date | None = Field(None, description="Reads and writes times.")
     sql: Sql | None = Field(None, description="Runs a SELECT over the events.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_name(cls, data: Any) -> Any:
-        names = ", ".join(cls.model_fields)
-        if isinstance(data, dict) and (len(data) != 1 or not set(data) <= set(cls.model_fields)):
-            raise ValueError(f"a processor is a map with exactly one of: {names}")
-        return data
-
-    @model_validator(mode="after")
-    def _configured(self) -> Self:
-        if not any(getattr(self, name) is not None for name in type(self).model_fields):
-            raise ValueError("the processor has no options")
-        return self

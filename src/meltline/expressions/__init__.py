@@ -6,6 +6,7 @@ from meltline.expressions.compile import (
     check_condition,
     check_expression,
     compile_condition,
+    compile_json,
     compile_value,
 )
 from meltline.expressions.errors import ExpressionError
@@ -22,6 +23,7 @@ __all__ = [
     "check_format",
     "compile_condition",
     "compile_format",
+    "compile_json",
     "compile_value",
     "is_static",
     "quote_identifier",

@@ -95,6 +95,14 @@ def compile_value(text: str, shape: Shape, *, salt: str = "") -> Compiled:
     return Compiled(scope.finish(sql), type_, scope.finish(failed))
 
 
+def compile_json(text: str, shape: Shape, *, salt: str = "") -> str:
+    """SQL VARCHAR: the value as JSON text, `null` for null, NULL when it cannot be computed."""
+    scope = Scope(shape, salt)
+    operand = compile_node(parse(text), scope)
+    sql, failed = f"COALESCE({operand.json()}, 'null')", failure(operand)
+    return scope.finish(sql if failed == "FALSE" else f"CASE WHEN NOT {failed} THEN {sql} END")
+
+
 def failure(operand: Operand) -> str:
     """SQL BOOLEAN, never NULL: something in the operand could not be evaluated."""
     failures = _distinct(operand.failures)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from meltline.expressions import kinds
 from meltline.expressions.kinds import Type, describe_type
-from meltline.expressions.quoting import quote_json_string, quote_literal
+from meltline.expressions.quoting import quote_json, quote_literal
 
 _EXACT_IN_DOUBLE = 2**53
 
@@ -174,7 +174,7 @@ class ConstantOperand(TypedOperand):
         return not isinstance(self.value, int) or abs(self.value) < _EXACT_IN_DOUBLE
 
     def json(self) -> str:
-        return constant_json(self.value)
+        return quote_json(self.value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,17 +226,6 @@ def constant(value: bool | int | float | str | None) -> Operand:
     name = {bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE", str: "VARCHAR"}[type(value)]
     sql = quote_literal(value)
     return ConstantOperand(sql=sql, type=describe_type(name), filled=True, value=value)
-
-
-def constant_json(value: bool | int | float | str) -> str:
-    """SQL of the JSON text of a constant, spelled as json_extract spells it."""
-    if isinstance(value, bool):
-        return quote_literal("true" if value else "false")
-    if isinstance(value, int):
-        return quote_literal(str(value))
-    if isinstance(value, float):
-        return f"CAST(to_json({quote_literal(value)}) AS VARCHAR)"
-    return quote_json_string(value)
 
 
 def truth(sql: str, failures: tuple[str, ...] = ()) -> TypedOperand:

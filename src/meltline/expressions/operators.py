@@ -16,10 +16,9 @@ from meltline.expressions.operands import (
     JsonOperand,
     Operand,
     TypedOperand,
-    constant_json,
     truth,
 )
-from meltline.expressions.quoting import quote_literal
+from meltline.expressions.quoting import quote_json, quote_literal
 
 
 def logic(operator: str, left: Operand, right: Operand) -> Operand:
@@ -124,7 +123,7 @@ def member_of(operand: Operand, members: tuple[bool | int | float | str, ...]) -
     points = [member for member in members if isinstance(member, float)]
     others = [member for member in members if not isinstance(member, float)]
     if isinstance(operand, JsonOperand):
-        tests = [_listed(operand.raw, [constant_json(member) for member in others])]
+        tests = [_listed(operand.raw, [quote_json(member) for member in others])]
     elif operand.kind == kinds.DECIMAL:
         points, tests = [], [_listed(operand.number(), map(quote_literal, members))]
     elif not others:

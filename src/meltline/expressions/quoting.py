@@ -31,9 +31,10 @@ def quote_list(values: list[str] | tuple[str, ...]) -> str:
     return "[" + ", ".join(quote_literal(value) for value in values) + "]"
 
 
-def quote_json_string(text: str) -> str:
-    """SQL for the JSON text of a string, spelled exactly as DuckDB's JSON functions spell it."""
-    if any(character < " " for character in text):
-        # DuckDB and Python escape control characters differently: let DuckDB do it.
-        return f"CAST(to_json({quote_literal(text)}) AS VARCHAR)"
-    return quote_literal(json.dumps(text, ensure_ascii=False))
+def quote_json(value: bool | int | float | str) -> str:
+    """SQL for the JSON text of a constant, spelled exactly as DuckDB's JSON functions spell it."""
+    control = isinstance(value, str) and any(character < " " for character in value)
+    if control or isinstance(value, float):
+        # DuckDB and Python write these differently: let DuckDB do it.
+        return f"CAST(to_json({quote_literal(value)}) AS VARCHAR)"
+    return quote_literal(json.dumps(value, ensure_ascii=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +13,9 @@ import duckdb
 def _database() -> duckdb.DuckDBPyConnection:
     # An own database: the process-wide default connection belongs to the user's code.
     return duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "256MB"})
+
+
+atexit.register(_database.cache_clear)
 
 
 def trial_connection() -> duckdb.DuckDBPyConnection:

@@ -10,10 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyiceberg.types import (
-    BinaryType,
-    DecimalType,
     DoubleType,
-    FixedType,
     FloatType,
     IcebergType,
     IntegerType,
@@ -22,22 +19,13 @@ from pyiceberg.types import (
     StringType,
     TimestampType,
     TimestamptzType,
-    UUIDType,
 )
 
 from meltline.kernels.extraction import RAW
-from meltline.kernels.json_exact import exact, uuid_bytes
+from meltline.kernels.json_exact import exact
 from meltline.kernels.quoting import identifier
+from meltline.kernels.typed import typed
 from meltline.model.event import Shape
-
-_SQL_NAMES = {
-    "boolean": "BOOLEAN", "int": "INTEGER", "long": "BIGINT", "float": "FLOAT",
-    "double": "DOUBLE", "string": "VARCHAR", "date": "DATE", "time": "TIME",
-    "timestamp": "TIMESTAMP", "timestamptz": "TIMESTAMP WITH TIME ZONE",
-    "binary": "BLOB", "timestamp_ns": "TIMESTAMP_NS",
-}  # fmt: skip
-_WIDENS = {("INTEGER", "long"), ("SMALLINT", "long"), ("TINYINT", "long"), ("SMALLINT", "int"),
-           ("TINYINT", "int"), ("FLOAT", "double")}
 
 
 @dataclass(frozen=True)
@@ -88,20 +76,4 @@ def typed_column(shape: Shape, field: NestedField) -> Column:
     if have is None:
         return Column("NULL")
     source = f"row.{identifier(field.name)}"
-    want = field.field_type
-    if isinstance(want, UUIDType) and have == "UUID":
-        return Column(uuid_bytes(source))
-    if _SQL_NAMES.get(str(want)) == have or _decimal_name(want) == have:
-        return Column(source)
-    if (have, str(want)) in _WIDENS:
-        return Column(f"{source}::{_SQL_NAMES[str(want)]}")
-    if have == "BLOB" and isinstance(want, BinaryType | FixedType):
-        size = f"octet_length({source}) = {len(want)}" if isinstance(want, FixedType) else "true"
-        return Column(f"CASE WHEN {size} THEN {source} END")
-    return Column(exact(f"to_json({source})", want))
-
-
-def _decimal_name(type_: IcebergType) -> str | None:
-    if isinstance(type_, DecimalType):
-        return f"DECIMAL({type_.precision},{type_.scale})"
-    return None
+    return Column(typed(source, have, field.field_type))

@@ -32,6 +32,7 @@ from pyiceberg.types import (
 
 from meltline.errors import UserError
 from meltline.kernels.extraction import RAW, extract_sql, places, unwrap_sql
+from meltline.kernels.nested import list_of, map_of, struct_of
 
 _INTEGRAL: dict[type, str] = {IntegerType: "INTEGER", LongType: "BIGINT"}
 _FLOATING: dict[type, str] = {FloatType: "FLOAT", DoubleType: "DOUBLE"}
@@ -131,7 +132,7 @@ def _whole(value: str, sql_type: str) -> str:
 
 
 def _floating(value: str, sql_type: str) -> str:
-    number = f"TRY_CAST({text_of(value)} AS {sql_type})"
+    number = f"TRY_CAST({_digits_of(value)} AS {sql_type})"
     # 1e400 is a number that does not fit: not coercible, unless infinity is what it says
     return (f"CASE WHEN NOT isinf({number}) OR contains(lower({value}), 'inf') "
             f"THEN {number} END")
@@ -140,65 +141,47 @@ def _floating(value: str, sql_type: str) -> str:
 def _decimal(value: str, type_: DecimalType) -> str:
     # DuckDB reads 1_000 as a number, JSON and Java do not
     return (f"CASE WHEN NOT contains({value}, '_') "
-            f"THEN TRY_CAST({text_of(value)} AS DECIMAL({type_.precision}, {type_.scale})) END")
+            f"THEN TRY_CAST({_digits_of(value)} AS DECIMAL({type_.precision}, {type_.scale})) END")
 
 
 def _struct(value: str, type_: StructType, depth: int) -> str:
-    whole, parts = f"w{depth}", f"s{depth}"
+    parts = f"s{depth}"
     names = [f.name for f in type_.fields]
-    fields = ", ".join(
-        f"f{i} := {exact(place, f.field_type, depth + 1)}"
-        for i, (place, f) in enumerate(zip(places(names, f"{parts}.j"), type_.fields, strict=True)))
-    missing = " OR ".join(
-        f"{whole}.f{i} IS NULL" for i, f in enumerate(type_.fields) if f.required)
-    made = f"struct_pack({fields})"
+    values = [exact(place, f.field_type, depth + 1)
+              for place, f in zip(places(names, f"{parts}.j"), type_.fields, strict=True)]
     found = ", ".join(f"j{i} := {structs}" for i, structs in enumerate(
         extract_sql(value, [(name, RAW) for name in names])))
-    bound = f"list_transform([struct_pack({found})], lambda {parts}: {made})[1]"
-    if missing:
-        bound = (f"list_transform([{bound}], "
-                 f"lambda {whole}: CASE WHEN {missing} THEN NULL ELSE {whole} END)[1]")
-    return f"CASE WHEN starts_with({value}, '{{') THEN {bound} END"
+    return (f"CASE WHEN starts_with({value}, '{{') THEN list_transform([struct_pack({found})], "
+            f"lambda {parts}: {struct_of(values, type_, depth)})[1] END")
 
 
 def _list(value: str, type_: ListType, depth: int) -> str:
     item = f"x{depth}"
-    made = (f"list_transform({unwrap_sql(value, [RAW])}, "
-            f"lambda {item}: {exact(item, type_.element_type, depth + 1)})")
-    if type_.element_required:
-        made = _without_nulls(made, depth)
-    return f"CASE WHEN starts_with({value}, '[') THEN {made} END"
+    items = (f"list_transform({unwrap_sql(value, [RAW])}, "
+             f"lambda {item}: {exact(item, type_.element_type, depth + 1)})")
+    return f"CASE WHEN starts_with({value}, '[') THEN {list_of(items, type_, depth)} END"
 
 
 def _map(value: str, type_: MapType, depth: int) -> str:
-    entry, key_raw = f"e{depth}", f"to_json(e{depth}.key)"
-    converted = (f"{entry}.key" if isinstance(type_.key_type, StringType)
-                 else exact(key_raw, type_.key_type, depth + 1))
+    entry = f"e{depth}"
+    key = (f"{entry}.key" if isinstance(type_.key_type, StringType)
+           else exact(f"to_json({entry}.key)", type_.key_type, depth + 1))
     item = exact(f"{entry}.value", type_.value_type, depth + 1)
     entries = f"map_entries({unwrap_sql(value, f'MAP(VARCHAR,{RAW})')})"
-    pairs = (f"list_transform({entries}, "
-             f"lambda {entry}: struct_pack(k := {converted}, v := {item}))")
-    # TRY: the same key twice, or a key that does not convert, makes no map
-    required = f"any_value_null{depth}"
-    if type_.value_required:
-        pairs = (f"list_transform([{pairs}], lambda {required}: CASE WHEN len(list_filter("
-                 f"{required}, lambda p{depth}: p{depth}.v IS NULL)) = 0 "
-                 f"THEN {required} END)[1]")
-    return f"CASE WHEN starts_with({value}, '{{') THEN TRY(map_from_entries({pairs})) END"
-
-
-def _without_nulls(made: str, depth: int) -> str:
-    name = f"l{depth}"
-    return (f"list_transform([{made}], lambda {name}: CASE WHEN len(list_filter({name}, "
-            f"lambda n{depth}: n{depth} IS NULL)) = 0 THEN {name} END)[1]")
+    made = map_of(entries, entry, key, item, type_, depth)
+    return f"CASE WHEN starts_with({value}, '{{') THEN {made} END"
 
 
 def text_of(value: str) -> str:
-    """SQL: the characters of a raw JSON string, or the value itself when it is none. Only escapes
-    need the JSON parser. (Not trim, which takes ten times as long as substr.)"""
+    """SQL: the characters of a raw JSON string. Only escapes need the JSON parser."""
+    # substr, because trim takes ten times as long
     return (f"CASE WHEN contains({value}, '\\') THEN ({value}::JSON ->> '$') "
-            f"WHEN starts_with({value}, '\"') THEN substr({value}, 2, length({value}) - 2) "
-            f"ELSE {value} END")
+            f"ELSE substr({value}, 2, length({value}) - 2) END")
+
+
+def _digits_of(value: str) -> str:
+    """SQL: the digits of a JSON number, or of a string that may hold one."""
+    return f"CASE WHEN starts_with({value}, '\"') THEN {text_of(value)} ELSE {value} END"
 
 
 def _from_string(value: str, parsed: str) -> str:

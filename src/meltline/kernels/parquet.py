@@ -10,12 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.io import FileIO
-from pyiceberg.io.pyarrow import (
-    compute_statistics_plan,
-    data_file_statistics_from_parquet_metadata,
-    parquet_path_to_id_mapping,
-)
 from pyiceberg.schema import Schema
+
+from meltline.kernels.metrics import file_metrics
 
 
 @dataclass(frozen=True)
@@ -63,22 +60,11 @@ class ParquetFile:
     def _content(
         self, footer: pq.FileMetaData, size: int, spec_id: int, partition: list[Any]
     ) -> dict[str, Any]:
-        statistics = data_file_statistics_from_parquet_metadata(
-            parquet_metadata=footer,
-            stats_columns=compute_statistics_plan(self._schema, self._properties),
-            parquet_column_mapping=parquet_path_to_id_mapping(self._schema),
-        ).to_serialized_dict()
         return {
             "content": "data", "spec-id": spec_id, "partition": partition,
             "file-path": self.path, "file-format": "parquet",
             "file-size-in-bytes": size, "record-count": footer.num_rows,
-            "column-sizes": _by_key(statistics["column_sizes"]),
-            "value-counts": _by_key(statistics["value_counts"]),
-            "null-value-counts": _by_key(statistics["null_value_counts"]),
-            "nan-value-counts": _by_key(statistics["nan_value_counts"]),
-            "lower-bounds": _by_key(_hex(statistics["lower_bounds"])),
-            "upper-bounds": _by_key(_hex(statistics["upper_bounds"])),
-            "split-offsets": statistics["split_offsets"],
+            **file_metrics(footer, self._schema, self._properties),
         }
 
 
@@ -93,11 +79,3 @@ def _writer_options(properties: Mapping[str, str]) -> dict[str, Any]:
     if page:
         options["data_page_size"] = int(page)
     return options
-
-
-def _by_key(values: Mapping[int, Any]) -> dict[str, list[Any]]:
-    return {"keys": list(values), "values": list(values.values())}
-
-
-def _hex(values: Mapping[int, bytes]) -> dict[int, str]:
-    return {key: value.hex().upper() for key, value in values.items()}

@@ -30,8 +30,8 @@ def retype(array: pa.Array, target: pa.DataType) -> pa.Array:
         values = retype(array.values, target.value_type)
         return pa.LargeListArray.from_arrays(
             array.offsets.cast(pa.int64()), values, type=target, mask=mask)
-    if isinstance(target, pa.ExtensionType):
-        storage = array.storage if isinstance(array.type, pa.ExtensionType) else array
+    if isinstance(target, pa.BaseExtensionType):
+        storage = array.storage if isinstance(array.type, pa.BaseExtensionType) else array
         return pa.ExtensionArray.from_storage(target, storage.cast(target.storage_type))
     if pa.types.is_timestamp(target) and array.type.tz is None and target.tz:
         return array.cast(pa.timestamp(target.unit)).cast(target)

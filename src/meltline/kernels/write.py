@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
-from pyiceberg.io import load_file_io
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from meltline.kernels.parquet import ClosedParquet, ParquetFile
-from meltline.kernels.partition import Key, Partitioner
+from meltline.kernels.partition import Partitioner
+from meltline.kernels.storage import open_storage
 from meltline.model.target import TableTarget
 
 
@@ -26,6 +28,7 @@ class WriteLimits:
 class _Lot:
     """What is under way for one partition."""
 
+    partition: list[Any]
     rows: list[pa.Table] = field(default_factory=list)
     size: int = 0
     file: ParquetFile | None = None
@@ -39,32 +42,33 @@ class TableWriter:
         self._target = target
         self._prefix = path_prefix
         self._limits = limits
-        self._io = load_file_io(dict(target.io_properties), target.location)
+        self._io = open_storage(target.io_properties)
         self._arrow_schema = schema_to_pyarrow(target.schema, include_field_ids=True)
         self._partitioner = Partitioner(target.schema, target.spec)
-        self._lots: dict[Key, _Lot] = {}
+        self._lots: dict[str, _Lot] = {}
         self._closed: list[ClosedParquet] = []
         self._sequence = 0
         self._clock = 0
 
     def add(self, rows: pa.Table) -> None:
-        for key, part in self._partitioner.split(rows):
+        for partition, part in self._partitioner.split(rows):
             if not part.num_rows:
                 continue
-            lot = self._lots.setdefault(key, _Lot())
+            # by the text: NaN does not equal itself, and 0.0 equals -0.0
+            lot = self._lots.setdefault(json.dumps(partition), _Lot(partition))
             lot.rows.append(part)
             lot.size += part.nbytes
             self._clock += 1
             lot.used = self._clock
             if lot.size >= self._limits.row_group:
-                self._flush(key, lot)
+                self._flush(lot)
         while sum(lot.size for lot in self._lots.values()) > self._limits.buffered:
-            self._flush(*max(self._lots.items(), key=lambda item: item[1].size))
+            self._flush(max(self._lots.values(), key=lambda lot: lot.size))
 
     def finish(self) -> list[ClosedParquet]:
-        for key, lot in sorted(self._lots.items(), key=lambda item: item[1].used):
-            self._flush(key, lot)
-            self._close(key, lot)
+        for lot in sorted(self._lots.values(), key=lambda lot: lot.used):
+            self._flush(lot)
+            self._close(lot)
         return self._closed
 
     def abandon(self) -> None:
@@ -72,7 +76,7 @@ class TableWriter:
             if lot.file:
                 lot.file.abandon()
 
-    def _flush(self, key: Key, lot: _Lot) -> None:
+    def _flush(self, lot: _Lot) -> None:
         if not lot.rows:
             return
         rows = pa.concat_tables(lot.rows)
@@ -81,13 +85,13 @@ class TableWriter:
             self._make_room()
             lot.file = self._open()
         if lot.file.write(rows) >= self._target.target_file_size:
-            self._close(key, lot)
+            self._close(lot)
 
     def _make_room(self) -> None:
         """Close the file that was idle longest; its partition gets another when it needs one."""
-        open_lots = [(key, lot) for key, lot in self._lots.items() if lot.file]
+        open_lots = [lot for lot in self._lots.values() if lot.file]
         if len(open_lots) >= self._limits.open_files:
-            self._close(*min(open_lots, key=lambda item: item[1].used))
+            self._close(min(open_lots, key=lambda lot: lot.used))
 
     def _open(self) -> ParquetFile:
         path = f"{self._prefix}-{self._sequence}.parquet"
@@ -95,8 +99,7 @@ class TableWriter:
         return ParquetFile(self._io, path, self._target.schema, self._arrow_schema,
                            self._target.properties)
 
-    def _close(self, key: Key, lot: _Lot) -> None:
+    def _close(self, lot: _Lot) -> None:
         if lot.file is not None:
-            partition = self._partitioner.to_json(key)
-            self._closed.append(lot.file.close(self._target.spec.spec_id, partition))
+            self._closed.append(lot.file.close(self._target.spec.spec_id, lot.partition))
             lot.file = None

@@ -39,7 +39,8 @@ def _add_json(entry: AddEntry, stages: Stages, condition: str | None, salt: str)
         value = stages.compute(_appended_json(stages.compute(present), value))
     changed = json_text.put(BODY, path, value)
     if not entry.overwrite_if_key_exists and not entry.append_if_key_exists:
-        changed = f"CASE WHEN {json_text.exists(BODY, path)} THEN {BODY} ELSE {changed} END"
+        added = json_text.put(BODY, path, value, present=False)
+        changed = f"CASE WHEN {json_text.exists(BODY, path)} THEN {BODY} ELSE {added} END"
     stages.replace(body=f"CASE WHEN {value} IS NULL THEN {BODY} ELSE {changed} END")
 
 

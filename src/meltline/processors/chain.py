@@ -36,10 +36,7 @@ def compile_processors(configs: Sequence[ProcessorBlock], shape: Shape) -> tuple
     """
     steps: list[Step] = []
     for place, block in enumerate(configs):
-        for name, compile_ in _COMPILERS.items():
-            config = getattr(block, name)
-            if config is not None:
-                step = compile_(config, shape, str(place))
-                steps.append(step)
-                shape = step.shape
+        step = _COMPILERS[block.kind](block.chosen, shape, str(place))
+        steps.append(step)
+        shape = step.shape
     return tuple(steps)

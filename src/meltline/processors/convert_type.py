@@ -49,10 +49,10 @@ def _convert_json(config: ConvertType, path: str, stages: Stages, chosen: str) -
         failed = f"{value} IS NOT NULL AND NOT {dropped} AND {converted} IS NULL"
         stages.replace(meta=with_tags(stages.shape, config.tags_on_failure, failed))
     same = f"{converted} IS NULL OR {converted} = {value}"
-    put = json_text.put(BODY, path, converted)
+    put = json_text.put(BODY, path, converted, present=True)
     changed = f"CASE WHEN {same} THEN {BODY} ELSE {put} END"
     if dropped != "FALSE":
-        removed = json_text.remove(BODY, path)
+        removed = json_text.remove(BODY, path, present=True)
         changed = f"CASE WHEN {dropped} THEN {removed} ELSE {changed} END"
     stages.replace(body=changed)
 

@@ -83,50 +83,64 @@ def value_at(text: str, path: str) -> str:
     steps = pointer_steps(path)
     if any(not step or step.isdigit() for step in steps):
         return exactly(text, extracted)
-    # With a DECIMAL among the types json_transform takes all numbers as they are written.
     wanted: dict[str, object] = {steps[-1]: "JSON"}
     for step in reversed(steps[:-1]):
         wanted = {step: wanted}
-    spec = quote_literal(json.dumps({**wanted, "\x01": "DECIMAL(1,0)"}, ensure_ascii=False))
     fields = "".join(f".{quote_identifier(step)}" for step in steps)
-    # Not strict, it gives NULL for null and for nothing alike.
-    return f"COALESCE(CAST(json_transform({text}, {spec}){fields} AS VARCHAR), {extracted(text)})"
+    # json_transform gives NULL for null and for nothing alike.
+    return f"COALESCE(CAST({_transformed(text, wanted)}{fields} AS VARCHAR), {extracted(text)})"
 
 
-def put(text: str, path: str, value: str) -> str:
+def can_take(keys: list[str]) -> bool:
+    """`take_members` knows how to deal with these keys: its structs ignore case."""
+    return all(keys) and len({key.lower() for key in keys}) == len(keys)
+
+
+def take_members(text: str, keys: list[str]) -> str:
+    """An object of these top-level entries, in this order, without those that are null."""
+    taken = _transformed(text, dict.fromkeys(keys, "JSON"))
+    members = (member_text(key, f"CAST(t.{quote_identifier(key)} AS VARCHAR)") for key in keys)
+    joined = f"concat_ws(',', {', '.join(members)})" if keys else "''"
+    return f"list_transform([{taken}], lambda t: '{{' || {joined} || '}}')[1]"
+
+
+def _transformed(text: str, wanted: dict[str, object]) -> str:
+    # With a DECIMAL among the types json_transform takes all numbers as they are written.
+    spec = json.dumps({**wanted, "\x01": "DECIMAL(1,0)"}, ensure_ascii=False)
+    return f"json_transform({text}, {quote_literal(spec)})"
+
+
+def put(text: str, path: str, value: str, *, present: bool | None = None) -> str:
     """Sets an entry, new or not. `value` is SQL of JSON text, never NULL.
 
-    Objects on the way are made; nothing changes when something else stands in the way.
+    `present` says what is known of the entry: it is there, it is not, or None. Objects on the
+    way are made; nothing changes when something else stands in the way.
     """
-    key = _top_level(path)
+    top, key = _split(path)
     placed = _placed(text, path, value)
+    if present is True and key is not None:
+        return _replaced(text, key, value, placed)
+    added = _added(text, path, value, placed)
     if key is None:
-        return placed
-    # Not after the brace of an empty object, nor after a comma, which DuckDB lets pass.
-    ends_well = rf"regexp_matches({text}, '[\"\]}}0-9el]\}}$')"
-    appended = f"left({text}, -1) || ',' || {member_text(key, value)} || '}}'"
-    added = f"CASE WHEN {ends_well} THEN {appended} ELSE {placed} END"
-    absent = f"CASE WHEN NOT {exists(text, path)} THEN {added}"
-    if not _is_simple(key):
-        return f"{absent} ELSE {placed} END"
-    quoted = re.escape(json.dumps(key, ensure_ascii=False))
-    pattern = quote_literal(rf"({quoted}\s*:\s*){_PLAIN_VALUE}")
-    # A backslash in a replacement stands for itself when doubled.
-    replaced = rf"regexp_replace({text}, {pattern}, '\1' || replace({value}, '\', '\\'))"
-    return f"{absent} WHEN {_is_plain(text, key)} THEN {replaced} ELSE {placed} END"
+        return f"CASE WHEN NOT {exists(text, top)} THEN {added} ELSE {placed} END"
+    if present is False:
+        return added
+    replaced = _replaced(text, key, value, placed)
+    return f"CASE WHEN NOT {exists(text, path)} THEN {added} ELSE {replaced} END"
 
 
-def remove(text: str, path: str) -> str:
-    """Without an entry, if it is there."""
+def remove(text: str, path: str, *, present: bool | None = None) -> str:
+    """Without an entry, if it is there; `present` says that it is."""
     removed = exactly(text, lambda t: f"CAST(json_remove({t}, {quote_literal(path)}) AS VARCHAR)")
-    absent = f"CASE WHEN NOT {exists(text, path)} THEN {text}"
-    key = _top_level(path)
-    if key is None or not _is_simple(key):
-        return f"{absent} ELSE {removed} END"
-    member = rf"{re.escape(json.dumps(key, ensure_ascii=False))}\s*:\s*{_PLAIN_VALUE}"
-    pattern = quote_literal(rf",\s*{member}|{member}\s*,?\s*")
-    cut = f"regexp_replace({text}, {pattern}, '')"
-    return f"{absent} WHEN {_is_plain(text, key)} THEN {cut} ELSE {removed} END"
+    _, key = _split(path)
+    if key is not None and _is_simple(key):
+        member = rf"{re.escape(json.dumps(key, ensure_ascii=False))}\s*:\s*{_PLAIN_VALUE}"
+        pattern = quote_literal(rf",\s*{member}|{member}\s*,?\s*")
+        cut = f"regexp_replace({text}, {pattern}, '')"
+        removed = f"CASE WHEN {_is_plain(text, key)} THEN {cut} ELSE {removed} END"
+    if present:
+        return removed
+    return f"CASE WHEN NOT {exists(text, path)} THEN {text} ELSE {removed} END"
 
 
 def keep_members(text: str, condition: Callable[[str, str], str]) -> str:
@@ -146,9 +160,32 @@ def member_text(key: str, value: str) -> str:
     return f"{quote_literal(json.dumps(key, ensure_ascii=False) + ':')} || {value}"
 
 
-def _top_level(path: str) -> str | None:
-    key = path[1:]
-    return None if "/" in key else key.replace("~1", "/").replace("~0", "~")
+def _split(path: str) -> tuple[str, str | None]:
+    """The path of the top-level entry, and its key unless the path leads into it."""
+    steps = path.split("/")
+    return f"/{steps[1]}", pointer_steps(path)[0] if len(steps) == 2 else None
+
+
+def _added(text: str, path: str, value: str, placed: str) -> str:
+    """A top-level entry that was not there, at the end of the text."""
+    steps = pointer_steps(path)
+    for step in reversed(steps[1:]):
+        value = f"'{{' || {member_text(step, value)} || '}}'"
+    # Not after the brace of an empty object, nor after a comma, which DuckDB lets pass.
+    ends_well = rf"regexp_matches({text}, '[\"\]}}0-9el]\}}$')"
+    appended = f"left({text}, -1) || ',' || {member_text(steps[0], value)} || '}}'"
+    return f"CASE WHEN {ends_well} THEN {appended} ELSE {placed} END"
+
+
+def _replaced(text: str, key: str, value: str, placed: str) -> str:
+    """A top-level entry that is there, with another value."""
+    if not _is_simple(key):
+        return placed
+    quoted = re.escape(json.dumps(key, ensure_ascii=False))
+    pattern = quote_literal(rf"({quoted}\s*:\s*){_PLAIN_VALUE}")
+    # A backslash in a replacement stands for itself when doubled.
+    replaced = rf"regexp_replace({text}, {pattern}, '\1' || replace({value}, '\', '\\'))"
+    return f"CASE WHEN {_is_plain(text, key)} THEN {replaced} ELSE {placed} END"
 
 
 def _is_simple(key: str) -> bool:

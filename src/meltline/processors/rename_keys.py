@@ -37,8 +37,9 @@ def _rename_json(entry: RenameEntry, stages: Stages, condition: str | None) -> N
     if not entry.overwrite_if_to_key_exists:
         value = f"CASE WHEN NOT {json_text.exists(BODY, after)} THEN {value} END"
     moved = stages.compute(for_good(value, condition))
-    _where(stages, moved, json_text.remove(BODY, before))
-    _where(stages, moved, json_text.put(BODY, after, moved))
+    _where(stages, moved, json_text.remove(BODY, before, present=True))
+    known = None if entry.overwrite_if_to_key_exists else False
+    _where(stages, moved, json_text.put(BODY, after, moved, present=known))
 
 
 def _where(stages: Stages, moved: str, changed: str) -> None:

@@ -33,19 +33,20 @@ def compile_select_entries(config: SelectEntries, shape: Shape, place: str = "")
 
 def _select_json(config: SelectEntries, stages: Stages, condition: str | None) -> None:
     paths = [normalize_pointer(key) for key in config.include_keys]
-    flat = [path for path in paths if "/" not in path[1:]]
+    names = list(dict.fromkeys(pointer_steps(path)[0] for path in paths if "/" not in path[1:]))
     nested = [path for path in paths if "/" in path[1:]]
     values = {path: stages.compute(for_good(_value(path), condition)) for path in nested}
     chosen = stages.compute(for_good(condition or "TRUE", None, "FALSE"))
-    names = quote_list([pointer_steps(path)[0] for path in flat])
+    if config.include_keys_regex or not json_text.can_take(names):
+        listed, regexes = quote_list(names), config.include_keys_regex
 
-    def selected(key: str, value: str) -> str:
-        tests = [f"(list_contains({names}, {key}) AND {value} <> 'null')"] if flat else []
-        if config.include_keys_regex:
-            tests.append(matches_any(key, config.include_keys_regex))
-        return " OR ".join(tests) or "FALSE"
+        def selected(key: str, value: str) -> str:
+            named = f"(list_contains({listed}, {key}) AND {value} <> 'null')"
+            return f"{named} OR {matches_any(key, regexes)}" if regexes else named
 
-    kept = json_text.keep_members(BODY, selected)
+        kept = json_text.keep_members(BODY, selected)
+    else:
+        kept = json_text.take_members(BODY, names)
     stages.replace(body=f"CASE WHEN {chosen} THEN {kept} ELSE {BODY} END")
     for path, value in values.items():
         changed = json_text.put(BODY, path, value)

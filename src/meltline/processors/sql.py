@@ -33,7 +33,7 @@ def compile_sql(config: Sql, shape: Shape, place: str = "") -> Step:  # noqa: AR
     else:
         fields = {name: type_ for name, type_ in columns.items() if name not in (META, ORD)}
         after = Shape("typed", metadata, fields)
-        good = _typed_rows(after, outcome, keep_text=shape.kind == "json")
+        good = _typed_rows(after, outcome)
     bad = f"SELECT {_bad_columns(shape, after)} FROM incoming WHERE {BAD} IS NOT NULL"
     sql = f"WITH incoming AS (SELECT * FROM events) {good} UNION ALL BY NAME {bad}"
     return Step(sql, after)
@@ -94,23 +94,27 @@ def _json_rows(columns: dict[str, str], outcome: str) -> str:
     return f"SELECT *, {reason} AS {BAD} FROM ({plain} FROM {outcome})"
 
 
-def _typed_rows(after: Shape, outcome: str, keep_text: bool) -> str:
+def _typed_rows(after: Shape, outcome: str) -> str:
     row = struct_of({name: quote_identifier(name) for name in after.fields})
-    text = f"CAST(NULL AS VARCHAR) AS {BODY}, " if keep_text else ""
     return (
-        f"SELECT {text}{row} AS {quote_identifier(ROW)}, {META}, CAST({ORD} AS BIGINT) AS {ORD}, "
+        f"SELECT {row} AS {quote_identifier(ROW)}, {META}, CAST({ORD} AS BIGINT) AS {ORD}, "
         f"CAST(NULL AS VARCHAR) AS {BAD} FROM {outcome}"
     )
 
 
 def _bad_columns(before: Shape, after: Shape) -> str:
-    content = BODY if before.kind == "json" else f"NULL AS {quote_identifier(ROW)}"
-    if before.kind == "json" and after.kind == "typed":
-        content = f"{BODY}, NULL AS {quote_identifier(ROW)}"
-    kept = {
-        name: f"{META}.{quote_identifier(name)}"
-        if before.metadata.get(name) == type_
-        else f"CAST(NULL AS {type_})"
-        for name, type_ in after.metadata.items()
-    }
-    return f"{content}, {struct_of(kept)} AS {META}, {ORD}, {BAD}"
+    """All columns that bad events have, so that the text of one is never lost."""
+    replaced = []
+    if before.metadata != after.metadata:
+        kept = {
+            name: f"{META}.{quote_identifier(name)}"
+            if before.metadata.get(name) == type_
+            else f"CAST(NULL AS {type_})"
+            for name, type_ in after.metadata.items()
+        }
+        replaced.append(f"{struct_of(kept)} AS {META}")
+    if before.kind == "typed":
+        replaced.append(f"NULL AS {quote_identifier(ROW)}")
+    columns = f"* REPLACE ({', '.join(replaced)})" if replaced else "*"
+    became_typed = before.kind == "json" and after.kind == "typed"
+    return f"{columns}, NULL AS {quote_identifier(ROW)}" if became_typed else columns

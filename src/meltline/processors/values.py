@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from meltline.config.processors import AddEntry
-from meltline.expressions import Compiled, compile_format, compile_value, quote_literal
+from meltline.expressions import compile_format, compile_json, compile_value, quote_literal
 from meltline.expressions.parse import parse
 from meltline.expressions.syntax import Pointer
 from meltline.model.event import BODY, Shape
@@ -25,11 +25,7 @@ def json_value(entry: AddEntry, shape: Shape, salt: str) -> str:
     if isinstance(node, Pointer):
         # A copy is exact, down to the spelling of numbers.
         return f"COALESCE({json_text.value_at(BODY, node.path)}, 'null')"
-    compiled = compile_value(entry.value_expression, shape, salt=salt)
-    value = f"COALESCE({_as_json(compiled)}, 'null')"
-    if compiled.failed == "FALSE":
-        return value
-    return f"CASE WHEN NOT {compiled.failed} THEN {value} END"
+    return compile_json(entry.value_expression, shape, salt=salt)
 
 
 def typed_value(entry: AddEntry, shape: Shape, salt: str) -> tuple[str, str]:
@@ -55,12 +51,3 @@ def cast_value(value: str, type_name: str, wanted: str) -> str:
     if type_name == "JSON":
         value = f"json_extract_string({value}, '$')"
     return f"TRY_CAST({value} AS {wanted})"
-
-
-def _as_json(compiled: Compiled) -> str:
-    if compiled.type == "json":
-        return compiled.sql
-    text = "CAST(to_json(v) AS VARCHAR)"
-    if compiled.type == "DOUBLE":
-        text = f"CASE WHEN isfinite(v) THEN {text} END"
-    return f"list_transform([{compiled.sql}], lambda v: {text})[1]"

@@ -1,4 +1,4 @@
-"""What conditions are true for which events, in both shapes."""
+"""What conditions are true for which JSON events."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from meltline.expressions import compile_condition
 from meltline.model.event import Shape, json_shape
-from tests.unit.expressions.evaluation import JSON_SHAPE, condition, run_json, typed_condition
+from tests.unit.expressions.evaluation import JSON_SHAPE, condition, run_json
 
 BIG = 9007199254740993  # not a double
 
@@ -227,87 +227,6 @@ def test_json_events(text: str, event: dict[str, Any], expected: bool) -> None:
 )
 def test_the_spelling_of_a_value_does_not_matter(text: str, body: str, expected: bool) -> None:
     assert condition(text, body) is expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("/n == 7", True),
-        ("/n == 7.0", True),
-        ('/n == "7"', False),
-        ("/n > 6.5", True),
-        ("/n == true", False),
-        ("/big == 9007199254740993", True),
-        ("/big == 9007199254740992", False),
-        ("/d == 2.5", True),
-        ("/d < /n", True),
-        ("/dec == 12.5", True),
-        ("/dec in {12.5}", True),
-        ("/dec > 12", True),
-        ('/s == "abc"', True),
-        ("/s == 5", False),
-        ("/s > 5", False),
-        ('/s in {"abc", "x"}', True),
-        ('/s =~ "a.c"', True),
-        ("/b", True),
-        ("not /b", False),
-        ("/b == true", True),
-        ("/b and /s", False),
-        ("/n", False),
-        ("/gone == null", True),
-        ("/gone != null", False),
-        ("/nowhere == null", True),
-        ("/nowhere == 1", False),
-        ("/nowhere > 1", False),
-        ("/nowhere or true", False),
-        ('/gone == "x"', False),
-        ("/gone == /nowhere", True),
-        ("/gone == /n", False),
-        ("not (/gone > 1)", True),
-        ('/gone =~ "x"', False),
-        ('/gone !~ "x"', False),
-        ("/n + 1 == 8", True),
-        ("/n / 2 == 3.5", True),
-        ('/s + "d" == "abcd"', True),
-        ("/s + 1 == 2 or true", False),
-        ("/nowhere + 1 == 2 or true", False),
-        ("/list/0 == 1", True),
-        ("/list/9 == null", True),
-        ("/map/k == 5", True),
-        ("/map/x == null", True),
-        ("/o/x == 1", True),
-        ('/o/y/z == "deep"', True),
-        ("/o/y/no == null", True),
-        ("/n/x == null", True),
-        ("/j/a/0 == 1.5", True),
-        ('/j/a/1 == "x"', True),
-        ("/list == /list", True),
-        ('/ts == "2024-05-06 07:08:09"', True),
-        ('/ts == "2024-05-06T07:08:09"', True),
-        ('/ts > "2024-01-01"', True),
-        ('/ts > "nonsense"', False),
-        ('/day == "2024-05-06"', True),
-        ("/day < /ts", True),
-        ("/ts == 5", False),
-        ("/n typeof integer", True),
-        ("/big typeof long", True),
-        ("/d typeof double", True),
-        ("/dec typeof big_decimal", True),
-        ("/s typeof string", True),
-        ("/ts typeof string", True),
-        ("/b typeof boolean", True),
-        ("/list typeof array", True),
-        ("/map typeof map", True),
-        ("/o typeof map", True),
-        ("/j typeof map", True),
-        ("/gone typeof string", False),
-        ("/nowhere typeof string", False),
-        ('"/odd key~1é" == 3', True),
-        ('getMetadata("count") == /n - 2', True),
-    ],
-)
-def test_typed_events(text: str, expected: bool) -> None:
-    assert typed_condition(text) is expected
 
 
 def test_conditions_that_see_the_body_often_read_it_once() -> None:

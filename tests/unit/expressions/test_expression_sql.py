@@ -11,7 +11,7 @@ from meltline.expressions import (
     quote_identifier,
     quote_literal,
 )
-from meltline.expressions.quoting import quote_json_string
+from meltline.expressions.quoting import quote_json
 from meltline.model.event import Shape, json_shape
 
 JSON = json_shape(table_name="VARCHAR", tags="VARCHAR[]")
@@ -91,8 +91,8 @@ def test_quoting() -> None:
     assert [quote_literal(v) for v in (None, True, 5, 1.5)] == [
         "NULL", "TRUE", "5", "CAST(1.5 AS DOUBLE)",
     ]  # fmt: skip
-    assert quote_json_string('é"') == '\'"é\\""\''
-    assert quote_json_string("\x1f") == "CAST(to_json('\x1f') AS VARCHAR)"
+    assert quote_json('é"') == '\'"é\\""\''
+    assert quote_json("\x1f") == "CAST(to_json('\x1f') AS VARCHAR)"
     for quote in (quote_identifier, quote_literal):
         with pytest.raises(ValueError, match="NUL"):
             quote("a\0b")

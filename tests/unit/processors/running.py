@@ -17,6 +17,7 @@ Blocks = Sequence[Mapping[str, Any]]
 JSON_SHAPE = Shape("json", {"table_name": "VARCHAR", "count": "BIGINT"})
 META = "{'table_name': 'orders', 'count': 5::BIGINT}"
 BAD_TEXT = "no { json"
+CONNECTION = connect()
 FIELDS = {
     "id": "INTEGER",
     "name": "VARCHAR",
@@ -47,15 +48,11 @@ def _run(
     for step in steps:
         # To Arrow and back, as the engine does it: the types must survive that.
         events = connection.sql(step.sql).to_arrow_table()
-        connection.execute("DROP VIEW events")
-        connection.register("arrow_events", events)
-        connection.execute("CREATE TEMP TABLE next AS SELECT * FROM arrow_events")
-        connection.unregister("arrow_events")
-        connection.execute("DROP TABLE IF EXISTS now")
-        connection.execute("ALTER TABLE next RENAME TO now")
-        connection.execute("CREATE TEMP VIEW events AS SELECT * FROM now")
+        connection.unregister("events")
+        connection.register("events", events)
     found = connection.sql("SELECT * FROM events ORDER BY ord")
     rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+    connection.unregister("events")
     return rows, steps[-1].shape if steps else shape
 
 
@@ -63,14 +60,15 @@ def run_json(
     blocks: Blocks, bodies: Sequence[str], shape: Shape = JSON_SHAPE
 ) -> tuple[list[dict[str, Any]], Shape]:
     """One event per body, then a bad one, which is checked and left away."""
-    connection = connect()
+    connection = CONNECTION
     connection.execute(
-        f"CREATE TEMP TABLE now AS SELECT unnest($1::VARCHAR[]) AS body, {META} AS meta, "
+        "CREATE OR REPLACE TEMP TABLE now AS "
+        f"SELECT unnest($1::VARCHAR[]) AS body, {META} AS meta, "
         "unnest(range(len($1::VARCHAR[]))) AS ord, NULL::VARCHAR AS bad",
         [[*bodies, BAD_TEXT]],
     )
     connection.execute("UPDATE now SET bad = 'not JSON' WHERE body = ?", [BAD_TEXT])
-    connection.execute("CREATE TEMP VIEW events AS SELECT * FROM now")
+    connection.register("events", connection.sql("SELECT * FROM now").to_arrow_table())
     rows, after = _run(connection, blocks, shape)
     bad = rows.pop()
     assert bad["bad"] == "not JSON"
@@ -102,17 +100,16 @@ def run_typed(
     blocks: Blocks, rows: Sequence[Mapping[str, Any]] = (TYPED_ROW,), shape: Shape = TYPED_SHAPE
 ) -> tuple[list[dict[str, Any]], Shape]:
     """One event per row, then a bad one without a row, which is checked and left away."""
-    connection = connect()
+    connection = CONNECTION
     struct = ", ".join(f'"{name}" {type_}' for name, type_ in shape.fields.items())
     connection.execute(
-        f'CREATE TEMP TABLE now AS SELECT unnest($1::STRUCT({struct})[]) AS "row", {META} AS meta, '
-        "unnest(range(len($1::STRUCT(x INTEGER)[]))) AS ord, NULL::VARCHAR AS bad".replace(
-            "len($1::STRUCT(x INTEGER)[])", str(len(rows))
-        ),
+        "CREATE OR REPLACE TEMP TABLE now AS "
+        f'SELECT unnest($1::STRUCT({struct})[]) AS "row", {META} AS meta, '
+        f"unnest(range({len(rows)})) AS ord, NULL::VARCHAR AS bad",
         [list(rows)],
     )
     connection.execute(f"INSERT INTO now VALUES (NULL, {META}, 99, 'not Avro')")
-    connection.execute("CREATE TEMP VIEW events AS SELECT * FROM now")
+    connection.register("events", connection.sql("SELECT * FROM now").to_arrow_table())
     found, after = _run(connection, blocks, shape)
     bad = found.pop()
     assert (bad["bad"], bad["row"], bad["ord"]) == ("not Avro", None, 99)

@@ -14,13 +14,13 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pyarrow as pa
-from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from meltline import __version__
 from meltline.engine.epoch import Epoch
 from meltline.engine.sink import Published
 from meltline.engine.token import Token
 from meltline.engine.work import TaskPlace
+from meltline.kernels.storage import open_storage
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,7 @@ def _document(event: str) -> Any:
 
 def _filesystem(location: str, storage: Mapping[str, str]) -> tuple[Any, str]:
     """The file system of a location and the path within it."""
-    scheme, netloc, path = PyArrowFileIO.parse_location(location, dict(storage))
-    filesystem = PyArrowFileIO(dict(storage)).fs_by_scheme(scheme, netloc)
+    io = open_storage(storage)
+    scheme, netloc, path = io.parse_location(location, dict(storage))
+    filesystem = io.fs_by_scheme(scheme, netloc)
     return filesystem, path.rstrip("/")

@@ -7,11 +7,10 @@ import re
 import uuid
 from collections.abc import Callable, Mapping
 
-from pyiceberg.io import load_file_io
-
 from meltline.engine.ledger import LaneState, Owner
 from meltline.engine.protocols import Blobs
 from meltline.errors import CommitConflict, CommitUnknown, Fenced, PositionLost
+from meltline.kernels.storage import open_storage
 from meltline.lake.catalog import Catalog
 from meltline.lake.commit import swap_properties
 from meltline.lake.table import Table
@@ -40,7 +39,7 @@ class TableBlobs:
     """Files beside the control table's metadata."""
 
     def __init__(self, table: Table) -> None:
-        self._io = load_file_io(table.io_properties, table.location)
+        self._io = open_storage(table.io_properties)
         self._location = table.location
 
     def write(self, name: str, content: bytes) -> str:

@@ -59,9 +59,9 @@ class Storage:
         if key not in self._filesystems:
             if self._file_io is None:
                 # imported late: it takes a second, and local files do without
-                from pyiceberg.io.pyarrow import PyArrowFileIO
+                from meltline.kernels.storage import open_storage
 
-                self._file_io = PyArrowFileIO(self._with_region())
+                self._file_io = open_storage(self._with_region())
             self._filesystems[key] = self._file_io.fs_by_scheme(scheme, netloc)
         return self._filesystems[key]
 
