@@ -56,10 +56,20 @@ def convert_values(type_: IcebergType, texts: Sequence[str]) -> list[Any]:
 def plain(column: pa.ChunkedArray) -> list[Any]:
     """As Python values, but dates and timestamps as days, micros or nanos when they are far off."""
     try:
-        return column.to_pylist()
+        found: list[Any] = column.to_pylist()
     except (OverflowError, ValueError):
-        kind = pa.int32() if pa.types.is_date32(column.type) else pa.int64()
-        return column.cast(kind).to_pylist()
+        found = column.cast(_as_numbers(column.type)).to_pylist()
+    return found
+
+
+def _as_numbers(type_: pa.DataType) -> pa.DataType:
+    if pa.types.is_large_list(type_):
+        return pa.large_list(_as_numbers(type_.value_type))
+    if pa.types.is_map(type_):
+        return pa.map_(_as_numbers(type_.key_type), _as_numbers(type_.item_type))
+    if pa.types.is_date32(type_):
+        return pa.int32()
+    return pa.int64() if pa.types.is_temporal(type_) else type_
 
 
 def reasons(converted: Converted) -> dict[int, str]:

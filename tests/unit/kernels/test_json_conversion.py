@@ -9,6 +9,7 @@ import math
 import uuid
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from pyiceberg.types import (
@@ -260,8 +261,6 @@ def test_scalar(type_: IcebergType, table: dict[str, Any]) -> None:
 
 def _zoned(value: Any) -> Any:
     """Arrow names the zone UTC in its own way."""
-    from zoneinfo import ZoneInfo
-
     zone = getattr(value, "tzinfo", None)
     return value if zone is None else value.replace(tzinfo=ZoneInfo("UTC"))
 
