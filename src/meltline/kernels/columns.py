@@ -2,7 +2,7 @@
 
 The fast way converts whole chunks with as little work as possible and marks the rows it is not
 sure of; the exact way (kernels/json_exact.py) then decides those rows alone. Where the fast way is
-sure, both agree: tests/unit/kernels/test_convert.py compares them on random values.
+sure, both agree: tests/unit/kernels/test_fast_and_exact.py compares them on random values.
 """
 
 from __future__ import annotations

@@ -8,11 +8,15 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 
 from meltline.lake.jvm import translate
-from meltline.lake.table import SnapshotInfo, Table, snapshot_info
+from meltline.lake.table import Table
 
-Fence = Callable[[Mapping[str, str], Iterable[SnapshotInfo]], bool]
-"""Called with the properties and the ancestry (newest first) of the table that a commit is about
-to build on, again on each optimistic retry. True lets the commit go on; raising stops it too."""
+Lookup = Callable[[str], str | None]
+"""One key of a map that lives in the JVM: fetching whole maps would take longer than the commit."""
+
+Fence = Callable[[Lookup, Iterable[Lookup]], bool]
+"""Called with the properties of the table that a commit is about to build on, and with the
+summaries of its snapshots, newest first, that were not shown before; again on each optimistic
+retry. True lets the commit go on; raising stops it too."""
 
 
 def append_files(
@@ -64,8 +68,8 @@ class _Guard:
 
     def validate(self, snapshots: Any) -> bool:
         try:
-            properties = dict(self._table.java.operations().current().properties())
-            self.refused = not self._fence(properties, self._ancestry(snapshots))
+            properties = self._table.java.operations().current().properties()
+            self.refused = not self._fence(properties.get, self._summaries(snapshots))
         except Exception as error:  # noqa: BLE001
             self.failure = error
             return False
@@ -74,13 +78,18 @@ class _Guard:
     def errorMessage(self) -> str:
         return "refused by the fence"
 
-    def _ancestry(self, snapshots: Any) -> Iterable[SnapshotInfo]:
+    def _summaries(self, snapshots: Any) -> Iterable[Lookup]:
         iterator = snapshots.iterator()
+        newest, known = None, self._stop_at
         while iterator.hasNext():
             snapshot = iterator.next()
-            if snapshot.snapshotId() == self._stop_at:
-                return
-            yield snapshot_info(snapshot)
+            snapshot_id = snapshot.snapshotId()
+            if snapshot_id == known:
+                break
+            newest = newest or snapshot_id
+            yield snapshot.summary().get
+        # only reached when every one was looked at
+        self._stop_at = newest or known
 
     class Java:
         implements = ["org.apache.iceberg.SnapshotAncestryValidator"]  # noqa: RUF012

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from meltline.engine.epoch import Epoch
 from meltline.engine.token import Token, already_published
 from meltline.errors import CommitConflict, CommitUnknown
-from meltline.lake.commit import append_files
-from meltline.lake.table import SnapshotInfo, Table
+from meltline.lake.commit import Lookup, append_files
+from meltline.lake.table import Table
 from meltline.model.file_closed import FileClosed
 from meltline.sinks.iceberg.summary import BATCH_ID, snapshot_summary, token_key
 
@@ -51,11 +51,11 @@ def publish_files(
     key = token_key(epoch.pipeline, epoch.lane)
     conflicts = 0
 
-    def fence(properties: Mapping[str, str], ancestry: Iterable[SnapshotInfo]) -> bool:
-        there = load_token(properties, epoch.pipeline, epoch.lane)
-        if already_published(there, epoch, table.identifier):
+    def fence(properties: Lookup, summaries: Iterable[Lookup]) -> bool:
+        text = properties(key)
+        if already_published(Token.from_json(text) if text else None, epoch, table.identifier):
             return False
-        return all(snapshot.summary.get(BATCH_ID) != batch_id for snapshot in ancestry)
+        return all(summary(BATCH_ID) != batch_id for summary in summaries)
 
     while True:
         if (found := find_published(table, epoch)) is not None:
