@@ -37,8 +37,8 @@ fmt: $(READY) ## sort imports and mend what ruff can mend by itself
 bench: $(READY) ## measure against Spark's own ways, print a table, write bench/results.json
 	$(BIN)/python -m bench.run $(BENCH_ARGS)
 
-bench-full: $(READY) ## the same with 10 million events
-	$(BIN)/python -m bench.run --rows 10000000 $(BENCH_ARGS)
+bench-full: $(READY) ## the same, and 10 million events in one epoch with peak memory
+	$(BIN)/python -m bench.run --full $(BENCH_ARGS)
 
 soak: $(READY) ## random crash tests for MELTLINE_SOAK_SECONDS (600); prints each seed
 	MELTLINE_SOAK_SECONDS=$(MELTLINE_SOAK_SECONDS) $(BIN)/python -m pytest -m soak -s $(PYTEST_ARGS)

@@ -14,6 +14,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from bench.append_json import append_json
+from bench.memory import ten_million
 from bench.result import render
 from meltline.spark.session import SparkSettings, start_session
 
@@ -23,6 +24,8 @@ RESULTS = Path(__file__).with_name("results.json")
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure Meltline beside its peers.")
     parser.add_argument("--rows", type=int, default=4_000_000)
+    parser.add_argument("--full", action="store_true",
+                        help="also ten million events in one epoch, with peak memory")
     parser.add_argument("--folder", type=Path, default=Path(".meltline/bench"))
     options = parser.parse_args()
     folder = options.folder.absolute()
@@ -33,6 +36,9 @@ def main() -> None:
     spark.stop()
     RESULTS.write_text(json.dumps([result.to_dict() for result in results], indent=2) + "\n")
     print(render(results))
+    if options.full:
+        rows = 10_000_000
+        print(ten_million(folder, rows).render(rows))
 
 
 def _session(folder: Path) -> SparkSession:

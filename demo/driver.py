@@ -14,6 +14,8 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PIPELINE = Path("demo/pipeline.yaml")
+_SHORT_LIVED = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""A run of the demo lives for seconds: a compiler for the long run would only cost time."""
 
 
 class Driver:
@@ -38,7 +40,7 @@ class Driver:
                 stdout=stream,
                 stderr=stream,
                 cwd=ROOT,
-                env={**os.environ, **(environment or {})},
+                env={**_SHORT_LIVED, **os.environ, **(environment or {})},
                 start_new_session=True,
             )
 

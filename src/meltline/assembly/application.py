@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 import uuid
@@ -22,6 +23,8 @@ from meltline.lake.jvm import Jvm
 from meltline.observe.status import LaneStatus, lane_status
 from meltline.spark.jobs import SparkJobs
 from meltline.spark.session import SparkSettings, start_session
+
+log = logging.getLogger("meltline.run")
 
 
 class Application:
@@ -71,11 +74,14 @@ class Application:
         parts.check()
         ledger = open_ledger(name, block, self._catalogs, self._base)
         owner = new_owner()
-        ledger.claim(owner)
+        previous = ledger.claim(owner)
+        if previous is not None:
+            log.info("took over", extra={"pipeline": name, "from": str(previous)})
         return [LaneRunner(
             Lane(plan, ledger, owner, self.jobs.run, lambda: time.time_ns() // 1_000_000,
                  crash),
-            parts.pace, listener, once) for plan in parts.lanes]
+            parts.pace, listener, once, retry=block.on_failure == "retry")
+            for plan in parts.lanes]
 
 
 @contextmanager

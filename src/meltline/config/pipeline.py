@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import AliasChoices, Field, model_validator
 from typing_extensions import Self
@@ -63,6 +63,12 @@ class PipelineBlock(Strict):
     ledger: LedgerBlock = Field(
         default_factory=lambda: LedgerBlock(iceberg=IcebergLedger()),
         description="Where the pipeline remembers how far it came.",
+    )
+    on_failure: Literal["retry", "stop"] = Field(
+        default="retry",
+        description="What a failure that may pass does (a store that does not answer, a commit "
+        "that cannot get through): try the epoch again, ever more slowly, or stop. With `--once` "
+        "it is tried again five times at most.",
     )
     workers: Any = Field(
         default=None,

@@ -54,7 +54,8 @@ class EpochResult:
     epoch: Epoch
     report: TaskReport
     published: tuple[Published, ...] = ()
-    more: bool = False
+    waiting: int = 0
+    rejected: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -79,12 +80,12 @@ class Lane:
 
     def run_epoch(self) -> EpochResult | None:
         """The next epoch from plan to done, or None when the source has nothing."""
-        more = False
+        waiting = 0
         if self.state.pending is None:
             planned = self._plan_next()
             if planned is None:
                 return None
-            more = planned
+            waiting = planned
         epoch = self.state.pending
         if epoch is None:
             raise RunError("no epoch is pending after planning")
@@ -96,9 +97,12 @@ class Lane:
         self._save(self.state.done(snapshots, self.now_ms()))
         self.crash("done")
         self.plan.source.forget(epoch.plan.end)
-        return EpochResult(epoch, report, tuple(published), more)
+        names = [end.sink.name for i, end in enumerate(self.plan.sinks) if i not in done]
+        rejected = {name: one.rejected for name, one in zip(names, report.sinks, strict=False)}
+        return EpochResult(epoch, report, tuple(published), waiting, rejected)
 
-    def _plan_next(self) -> bool | None:
+    def _plan_next(self) -> int | None:
+        """Record the next plan; returns how much waits behind it, or None without a plan."""
         plan = self.plan.source.plan(self.state.position, self.ledger.blobs)
         if plan is None:
             return None
@@ -107,7 +111,7 @@ class Lane:
                       self.now_ms(), self.plan.parallelism)
         self._save(self.state.recorded(epoch, self.now_ms()))
         self.crash("record")
-        return plan.more
+        return plan.waiting
 
     def _save(self, state: LaneState) -> None:
         self.ledger.save(self.plan.name, state)

@@ -16,9 +16,9 @@ class Pace:
     commit: timedelta
 
 
-def after_epoch(pace: Pace, elapsed: float, more: bool) -> float:
+def after_epoch(pace: Pace, elapsed: float, backlog: bool) -> float:
     """Seconds to wait after an epoch that took `elapsed`. A backlog is not made to wait."""
-    return 0.0 if more else max(pace.commit.total_seconds() - elapsed, 0.0)
+    return 0.0 if backlog else max(pace.commit.total_seconds() - elapsed, 0.0)
 
 
 def after_idle(pace: Pace) -> float:

@@ -31,12 +31,13 @@ class Listener(Protocol):
 
 @dataclass
 class LaneRunner:
-    """One lane in one thread. `error` is set when it stopped by a failure."""
+    """One lane in one thread. `retry` False: the first failure stops it. `error` is set then."""
 
     lane: Lane
     pace: Pace
     listener: Listener
     once: bool = False
+    retry: bool = True
     error: BaseException | None = None
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -61,7 +62,7 @@ class LaneRunner:
                 result = self.lane.run_epoch()
             except Retryable as error:
                 failures += 1
-                if self.once and failures > ONCE_RETRIES:
+                if not self.retry or (self.once and failures > ONCE_RETRIES):
                     raise
                 wait = after_failure(failures)
                 self.listener.lane_failed(self.lane, error, wait)
@@ -77,7 +78,7 @@ class LaneRunner:
             else:
                 self.listener.epoch_done(self.lane, result, elapsed)
                 if not self.once:
-                    self.stop.wait(after_epoch(self.pace, elapsed, result.more))
+                    self.stop.wait(after_epoch(self.pace, elapsed, result.waiting > 0))
 
 
 def run_lanes(runners: Sequence[LaneRunner], stop: threading.Event) -> list[BaseException]:

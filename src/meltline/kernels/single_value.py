@@ -39,9 +39,13 @@ def single_value(type_: PrimitiveType, scalar: pa.Scalar) -> Any:
 
 
 def _iso_date(days: int) -> str:
-    """Python's dates end with the year 9999; ISO 8601 then wants a sign before the year."""
-    text = str(np.datetime64(days, "D"))
-    return f"+{text}" if days > _LAST_OF_FOUR_DIGITS else text
+    """Python's dates end with the year 9999; ISO 8601 goes on, with a sign before the year."""
+    day = np.datetime64(days, "D")
+    month = day.astype("datetime64[M]")
+    years, months = divmod(int(month.astype(np.int64)), 12)
+    year = 1970 + years
+    sign = "-" if year < 0 else "+" if year > 9999 else ""
+    return f"{sign}{abs(year):04}-{months + 1:02}-{int((day - month).astype(np.int64)) + 1:02}"
 
 
 def _iso_timestamp(value: int, digits: int, zoned: bool) -> str:
@@ -49,7 +53,3 @@ def _iso_timestamp(value: int, digits: int, zoned: bool) -> str:
     days, seconds = divmod(seconds, 86400)
     clock = str(np.datetime64(seconds, "s")).partition("T")[2]
     return f"{_iso_date(days)}T{clock}.{fraction:0{digits}}" + ("+00:00" if zoned else "")
-
-
-_LAST_OF_FOUR_DIGITS = 2932896
-"""Days from 1970-01-01 to 9999-12-31."""

@@ -40,13 +40,14 @@ class Plan:
     """A fixed slice of a source: the same plan gives the same rows, however often it is read.
 
     `data` alone is written to the ledger; `Source.splits(plan)` must depend on nothing else.
-    `end` is the position after the slice. `more` says that another slice is ready already.
+    `end` is the position after the slice. `waiting` counts what is left for later slices (files,
+    offsets, ...); it is not recorded.
     `summary` is short and for people and snapshot summaries (file names, offsets).
     """
 
     data: JsonObject
     end: Position
-    more: bool = False
+    waiting: int = 0
     summary: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
@@ -56,4 +57,4 @@ class Plan:
     @classmethod
     def from_json(cls, text: str) -> Plan:
         body = json.loads(text)
-        return cls(body["data"], Position(body["end"]), False, body["summary"])
+        return cls(body["data"], Position(body["end"]), 0, body["summary"])

@@ -54,8 +54,9 @@ class Metrics:
         self.events.labels(pipeline).inc(report.read)
         self.bytes.labels(pipeline).inc(report.size)
         self.unrouted.labels(pipeline).inc(report.unrouted)
-        if report.undecodable:
-            self.dead_letters.labels(pipeline, "source").inc(report.undecodable)
+        self.lag.labels(pipeline).set(result.waiting)
+        for sink, count in {"source": report.undecodable, **result.rejected}.items():
+            self.dead_letters.labels(pipeline, sink).inc(count)
         done_at = time.time()
         self.last_commit_age.labels(pipeline).set_function(lambda: time.time() - done_at)
         for published in result.published:

@@ -17,12 +17,14 @@ from meltline.model.target import TableTarget
 
 def array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
     """Also of types that pyarrow does not build from Python: UUIDs, and dates as numbers."""
+    if all(value is None for value in values):
+        return pa.nulls(len(values), type_)
     if isinstance(type_, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(type_, pa.array(values, type_.storage_type))
     if pa.types.is_struct(type_):
         children = [array([value and value[field.name] for value in values], field.type)
                     for field in type_]
-        mask = pa.array([value is None for value in values])
+        mask = pa.array([value is None for value in values], pa.bool_())
         return pa.StructArray.from_arrays(children, fields=list(type_), mask=mask)
     if pa.types.is_temporal(type_) and any(isinstance(value, int) for value in values):
         numbers = pa.int32() if pa.types.is_date32(type_) else pa.int64()
@@ -44,11 +46,11 @@ def spec(*parts: tuple[int, Transform[Any, Any]]) -> PartitionSpec:
 
 
 def target(
-    folder: Path, schema: Schema, by: PartitionSpec | None = None, **properties: str
+    folder: Path, schema: Schema, by: PartitionSpec | None = None,
+    properties: Mapping[str, str] | None = None,
 ) -> TableTarget:
-    """A table in a local folder; `properties` have `_` for `-` and `__` for `.`."""
-    named = {name.replace("__", ".").replace("_", "-"): value for name, value in properties.items()}
+    """A table in a local folder."""
     return TableTarget(
         table="db.t", uuid="0", schema_json=schema.model_dump_json(),
         spec_json=(by or PartitionSpec(spec_id=3)).model_dump_json(),
-        location=folder.as_posix(), properties=named, io_properties={})
+        location=folder.as_posix(), properties=properties or {}, io_properties={})

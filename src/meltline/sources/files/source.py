@@ -74,7 +74,7 @@ class FilesSource:
         return Plan(
             data=write_plan(taken, rewritten, blobs),
             end=add(seen, digests, self._segments, blobs).to_position(),
-            more=len(taken) < len(unread),
+            waiting=len(unread) - len(taken),
             summary=summarize(taken),
         )
 

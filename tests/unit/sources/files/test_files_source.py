@@ -57,7 +57,7 @@ def test_files_come_in_the_order_of_their_last_change(tmp_path: Path) -> None:
     plan = source(tmp_path).plan(None, blobs)
     assert plan is not None
     assert names(plan, blobs) == ["d.json", "a.json", "b.json", "c.json"]
-    assert not plan.more
+    assert plan.waiting == 0
     assert plan.summary == {
         "files": "4",
         "bytes": "8",
@@ -78,7 +78,7 @@ def test_an_epoch_has_limits_but_always_a_file(tmp_path: Path) -> None:
         ["3.json", "4.json"],
         ["5.json"],
     ]
-    assert [plan.more for plan in found] == [True, True, True, False]
+    assert [plan.waiting > 0 for plan in found] == [True, True, True, False]
 
 
 def test_files_that_arrive_later_and_files_too_young(tmp_path: Path) -> None:
