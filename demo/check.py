@@ -8,6 +8,7 @@ from datetime import datetime
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from demo.events import Stream
 from demo.lake import Lake
@@ -42,12 +43,12 @@ class Difference:
 def compare(stream: Stream, lake: Lake) -> list[Difference]:
     """Duplicates count: a row that is there twice is one row too many."""
     source = _as_table(stream)
-    paid = source.filter(pa.compute.equal(source.column("status"), "PAID"))
+    paid = source.filter(pc.equal(source.column("status"), "PAID"))
     letters = pa.table({"event": pa.array(stream.bad, pa.string())})
     return [
-        _difference("shop.orders", source, lake.rows("shop.orders"), _ROW.names),
-        _difference("shop.paid", paid, lake.rows("shop.paid"), ["id", "customer", "item"]),
-        _difference("shop.dead_letters", letters, lake.rows("shop.dead_letters"), ["event"]),
+        find_difference("shop.orders", source, lake.rows("shop.orders"), _ROW.names),
+        find_difference("shop.paid", paid, lake.rows("shop.paid"), ["id", "customer", "item"]),
+        find_difference("shop.dead_letters", letters, lake.rows("shop.dead_letters"), ["event"]),
     ]
 
 
@@ -62,7 +63,7 @@ def _as_table(stream: Stream) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=_ROW)
 
 
-def _difference(name: str, source: pa.Table, found: pa.Table, columns: list[str]) -> Difference:
+def find_difference(name: str, source: pa.Table, found: pa.Table, columns: list[str]) -> Difference:
     connection = duckdb.connect()
     connection.register("source", source.select(columns))
     connection.register("found", found.select(columns))

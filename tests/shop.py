@@ -53,8 +53,8 @@ class Shop:
             return text
         if choice < 0.06:
             # numbers the event although it has no id: two of them must not look alike
-            self.refused.append(f"no id {self._next}")
-            return {"status": "NEW", "note": f"no id {self._next}"}
+            self.refused.append(f"no id {self._next}.")
+            return {"status": "NEW", "note": f"no id {self._next}."}
         return self._order()
 
     def _order(self) -> Json:

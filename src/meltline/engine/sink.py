@@ -41,7 +41,9 @@ class Sink(Protocol):
         """What the workers get. May be asked again for the same epoch, after `settle`."""
 
     def settle(self, guess: Any) -> bool:
-        """The workers met fields the sink has no place for: make one. True: write again."""
+        """The workers met fields the sink has no place for: make one. True: something changed.
+
+        The epoch is written again either way: somebody else may have been faster."""
 
     def publish(self, epoch: Epoch, reports: Sequence[str], owner: str) -> Published:
         """Atomic, idempotent, fenced. Reports are those of the workers' `finish`."""

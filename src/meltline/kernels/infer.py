@@ -17,8 +17,10 @@ from pyiceberg.types import IcebergType, ListType, StructType
 
 Guess = Any
 NULL = "null"
-_NAMES = {"BOOLEAN": "boolean", "BIGINT": "long", "UBIGINT": "long", "HUGEINT": "double",
+# HUGEINT is what DuckDB makes of negative and positive numbers in one list
+_NAMES = {"BOOLEAN": "boolean", "BIGINT": "long", "UBIGINT": "long", "HUGEINT": "long",
           "DOUBLE": "double", "NULL": NULL}
+_NO_FIELDS: Guess = {"struct": {}}
 
 
 @dataclass(frozen=True)
@@ -30,16 +32,12 @@ class Addition:
     guess: Guess
 
 
-def structures_sql(events: str) -> str:
-    return f"SELECT DISTINCT json_structure(body::JSON) AS structure FROM {events}"
-
-
 def keys_sql(events: str) -> str:
     return f"SELECT DISTINCT unnest(json_keys(body)) AS name FROM {events}"
 
 
 def guess_structures(structures: Iterable[str]) -> Guess:
-    """From the texts of DuckDB's json_structure."""
+    """From the texts of DuckDB's json_structure, each of one event."""
     result: Guess = NULL
     for text in structures:
         result = merge(result, _of_structure(json.loads(text)))
@@ -65,7 +63,7 @@ def merge(one: Guess, other: Guess) -> Guess:
 
 
 def additions(schema: Schema, guess: Guess) -> list[Addition]:
-    """What a table lacks of these fields. Fields known to be null alone are not added yet."""
+    """What a table lacks of these fields. Fields known to be null or empty are not added yet."""
     if not isinstance(guess, dict) or "struct" not in guess:
         return []
     return list(_lacking(schema.as_struct(), guess["struct"], None))
@@ -78,7 +76,7 @@ def _lacking(
     for name, guess in guesses.items():
         path = name if parent is None else f"{parent}.{name}"
         if name not in known:
-            if guess != NULL and name:
+            if guess not in (NULL, _NO_FIELDS) and name:
                 yield Addition(parent, name, guess)
         else:
             yield from _inside(known[name], guess, path)
@@ -127,12 +125,16 @@ class _Ids:
                 for id_, name, guess in named]
 
 
-def _of_structure(structure: Any) -> Guess:
+def _of_structure(structure: Any, in_list: bool = False) -> Guess:
+    """`JSON` stands for an object without fields, and in lists also for items that differ."""
     if isinstance(structure, dict):
-        return {"struct": {name: _of_structure(inner) for name, inner in structure.items()}}
+        return {"struct": {name: _of_structure(inner, in_list)
+                           for name, inner in structure.items()}}
     if isinstance(structure, list):
-        inner = _of_structure(structure[0])
+        inner = _of_structure(structure[0], True)
         return NULL if inner == NULL else {"list": inner}
+    if structure == "JSON" and not in_list:
+        return _NO_FIELDS
     return _NAMES.get(structure, "string")
 
 

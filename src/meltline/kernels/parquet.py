@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,8 +55,11 @@ class ParquetFile:
 
     def abandon(self) -> None:
         """Close without a report: the file stays behind as an orphan that nothing refers to."""
-        self._writer.close()
-        self._stream.close()
+        # what made the task fail must not be hidden by what fails because of it
+        with suppress(OSError, RuntimeError, pa.ArrowException):
+            self._writer.close()
+        with suppress(OSError, RuntimeError, pa.ArrowException):
+            self._stream.close()
 
     def _content(
         self, footer: pq.FileMetaData, size: int, spec_id: int, partition: list[Any]

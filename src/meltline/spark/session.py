@@ -35,8 +35,11 @@ def start_session(settings: SparkSettings) -> SparkSession:
     """Start Spark, or return the running session. Raises UserError without a fit Java."""
     java = find_java()
     os.environ.setdefault("JAVA_HOME", str(java.resolve().parent.parent))
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_LOCAL_IP", _local_address(settings.master))
+    # PySpark reads the variable alone, people write the setting
+    os.environ.setdefault(
+        "PYSPARK_PYTHON", settings.config.get("spark.pyspark.python", sys.executable))
+    if settings.master.startswith("local") or "127.0.0.1" in settings.master:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     jars = load_jars(settings.connectors, java)
     builder = SparkSession.builder.appName(settings.app_name).master(_with_retries(settings.master))
     for key, value in {**_defaults(settings, jars), **settings.config}.items():
@@ -108,8 +111,3 @@ def driver_memory(total: int) -> str:
 
 def total_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def _local_address(master: str) -> str:
-    loopback = master.startswith("local") or "127.0.0.1" in master
-    return "127.0.0.1" if loopback else ""

@@ -17,15 +17,20 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import BucketTransform, DayTransform, IdentityTransform, TruncateTransform
 from pyiceberg.types import (
     BinaryType,
+    BooleanType,
     DateType,
     DecimalType,
     DoubleType,
+    FixedType,
+    FloatType,
     ListType,
     LongType,
     MapType,
     StringType,
     StructType,
+    TimestampNanoType,
     TimestamptzType,
+    TimeType,
     UUIDType,
 )
 
@@ -97,7 +102,7 @@ def test_field_ids_and_nullability_are_in_the_footer(tmp_path: Path) -> None:
         optional(2, "s", StructType(required(3, "a", DecimalType(9, 2)),
                                     optional(4, "l", ListType(5, UUIDType(), False)))),
         optional(6, "m", MapType(7, StringType(), 8, DoubleType(), True)))
-    chunk = table(schema, {"k": [1], "s": [None], "m": [None]})
+    chunk = Converter(schema, json_shape()).convert(CONNECTION, register(['{"k":1}'])).rows
     [file] = write(tmp_path, [chunk], schema=schema)
     found = pq.read_schema(file.path)
     assert [int(field.metadata[b"PARQUET:field_id"]) for field in found] == [1, 2, 6]
@@ -225,6 +230,33 @@ def test_the_tables_own_compression(tmp_path: Path, codec: str) -> None:
     assert read([file]) == multiset([rows(0, 100)])
 
 
+REQUIRED_INSIDE = {
+    "a number": (StructType(required(3, "a", LongType()), optional(4, "b", StringType())),
+                 '{"a":1,"b":null}', {"a": 1, "b": None}),
+    "a struct": (StructType(required(3, "a", StructType(required(4, "b", StringType())))),
+                 '{"a":{"b":"x"}}', {"a": {"b": "x"}}),
+    "of every type": (
+        StructType(*(required(10 + place, f"c{place}", type_) for place, type_ in enumerate([
+            BooleanType(), FloatType(), DecimalType(9, 2), DateType(), TimeType(),
+            TimestamptzType(), TimestampNanoType(), BinaryType(), FixedType(1), UUIDType(),
+            ListType(30, LongType(), True), MapType(31, StringType(), 32, LongType(), True)]))),
+        None, None),
+    "an item": (ListType(3, StructType(required(4, "a", LongType())), True),
+                '[{"a":1}]', [{"a": 1}]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REQUIRED_INSIDE)
+def test_an_optional_column_with_a_required_part_may_be_null(tmp_path: Path, case: str) -> None:
+    type_, good, value = REQUIRED_INSIDE[case]
+    schema = Schema(required(1, "k", LongType()), optional(2, "s", type_))
+    converter = Converter(schema, json_shape())
+    bodies = ['{"k":1}', '{"k":2,"s":5}', f'{{"k":3,"s":{good or "null"}}}', '{"k":4,"s":null}']
+    chunks = [converter.convert(CONNECTION, register(part)).rows for part in (bodies, bodies[:1])]
+    [file] = write(tmp_path, chunks, schema=schema)
+    assert pq.read_table(file.path).column("s").to_pylist() == [None, None, value, None, None]
+
+
 def test_random_events_come_back_from_the_files(tmp_path: Path) -> None:
     """From JSON to Parquet and back, with nested columns, in partitions."""
     schema = Schema(
@@ -235,7 +267,7 @@ def test_random_events_come_back_from_the_files(tmp_path: Path) -> None:
         optional(10, "m", MapType(11, StringType(), 12, LongType(), False)))
     chance = random.Random(5)
     events = [{
-        "k": key, "at": chance.choice([None, key * 10_000_000]),
+        "k": key, "at": chance.choice([None, key * 500_000]),
         "price": chance.choice([None, f"{key}.{key % 10000:04}"]), "raw": "AAEC",
         "s": chance.choice([None, {}, {"u": f"{key:032x}", "l": [{"x": key / 7}, None, {}]}]),
         "m": chance.choice([None, {}, {f"é{key}": key, "n": None}])} for key in range(3000)]

@@ -16,9 +16,8 @@ from meltline.engine.work import TaskPlace
 from meltline.kernels.write import TableWriter, WriteLimits
 from meltline.lake.catalog import Catalog
 from meltline.lake.table import Table
-from meltline.model.file_closed import FileClosed, unique_by_path
 from meltline.model.target import TableTarget
-from meltline.sinks.iceberg.publish import load_token, publish_files
+from meltline.sinks.iceberg.publish import load_token, publish_reports
 from meltline.sinks.iceberg.reports import file_reports, path_prefix
 
 _TYPES = {"epoch": "long", "ord": "long", "failed_at": "timestamptz"}
@@ -48,10 +47,7 @@ class IcebergLetters:
         return IcebergLetterWriter(table.target(), epoch.batch_id(self._identifier))
 
     def publish(self, epoch: Epoch, reports: Sequence[str], owner: str) -> Published:
-        files = unique_by_path(FileClosed.from_json(text) for text in reports)
-        done = publish_files(self._table(), epoch, files, owner)
-        return Published(self._identifier, done.snapshot_id, done.repeated, done.conflicts,
-                         len(files), sum(file.record_count for file in files))
+        return publish_reports(self._table(), epoch, reports, owner)
 
     def _table(self) -> Table:
         return (self._catalog.load(self._identifier)

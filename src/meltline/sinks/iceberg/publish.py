@@ -7,14 +7,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from meltline.engine.epoch import Epoch
+from meltline.engine.sink import Published
 from meltline.engine.token import Token, already_published
 from meltline.errors import CommitConflict, CommitUnknown
 from meltline.lake.commit import Lookup, append_files
 from meltline.lake.table import Table
-from meltline.model.file_closed import FileClosed
+from meltline.model.file_closed import FileClosed, unique_by_path
 from meltline.sinks.iceberg.summary import BATCH_ID, snapshot_summary, token_key
 
 TRIES = 25
+
+
+def publish_reports(table: Table, epoch: Epoch, reports: Sequence[str], owner: str) -> Published:
+    """As a sink publishes: from the workers' reports, with everything metrics want to know."""
+    files = unique_by_path(FileClosed.from_json(text) for text in reports)
+    began = time.monotonic()
+    done = publish_files(table, epoch, files, owner)
+    return Published(done.table, done.snapshot_id, done.repeated, done.conflicts, len(files),
+                     sum(file.record_count for file in files),
+                     sum(len(file.content) for file in files), time.monotonic() - began)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,10 +14,9 @@ from meltline.kernels.infer import additions, iceberg_schema
 from meltline.lake.catalog import Catalog
 from meltline.lake.schema import add_columns
 from meltline.lake.table import Table
-from meltline.model.file_closed import FileClosed, unique_by_path
 from meltline.model.target import TableTarget
 from meltline.sinks.iceberg.create import schema_json, spec_json
-from meltline.sinks.iceberg.publish import find_published, load_token, publish_files
+from meltline.sinks.iceberg.publish import find_published, load_token, publish_reports
 from meltline.sinks.iceberg.writer import IcebergWriter, KeyFilter
 
 
@@ -71,12 +69,7 @@ class IcebergSink:
         table = self._load()
         if table is None:
             raise RunError(f"table {self.name} is gone since the epoch was written")
-        files = unique_by_path(FileClosed.from_json(text) for text in reports)
-        began = time.monotonic()
-        done = publish_files(table, epoch, files, owner)
-        return Published(self.name, done.snapshot_id, done.repeated, done.conflicts, len(files),
-                         sum(file.record_count for file in files),
-                         sum(len(file.content) for file in files), time.monotonic() - began)
+        return publish_reports(table, epoch, reports, owner)
 
     def _load(self) -> Table | None:
         if self._table is None:

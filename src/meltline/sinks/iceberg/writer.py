@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from meltline.engine.report import SinkReport
 from meltline.engine.work import TaskPlace
-from meltline.kernels.convert import Converted, Converter
+from meltline.kernels.convert import NO_MATCH, REJECTS, Converted, Converter
 from meltline.kernels.infer import (
     NULL,
     Guess,
@@ -18,9 +18,9 @@ from meltline.kernels.infer import (
     guess_structures,
     keys_sql,
     merge,
-    structures_sql,
 )
 from meltline.kernels.quoting import literal
+from meltline.kernels.structures import find_structures
 from meltline.kernels.write import TableWriter, WriteLimits
 from meltline.model.event import ROW, Shape
 from meltline.model.target import TableTarget
@@ -122,7 +122,11 @@ class Nothing:
 
 
 class OpenGuess:
-    """Looks at the events of a table that does not exist yet. Writes nothing."""
+    """Looks at the events of a table that does not exist yet. Writes nothing.
+
+    Once anything is guessed, the epoch is written again, to the new table. Events from which no
+    table can be made are refused as that table would refuse them.
+    """
 
     def __init__(self, keys: KeyFilter) -> None:
         self._keys = keys
@@ -131,9 +135,12 @@ class OpenGuess:
     def convert(
         self, connection: duckdb.DuckDBPyConnection, events: str, shape: Shape
     ) -> Nothing:
-        self._guess = merge(self._guess, _guess(connection, events, shape, self._keys))
-        return Nothing(pa.table({"ord": pa.array([], pa.int64()),
-                                 "reason": pa.array([], pa.string())}))
+        guess = _guess(connection, events, shape, self._keys)
+        if guess == NULL:
+            refused = f"SELECT ord, {literal(NO_MATCH)} AS reason FROM {events}"
+            return Nothing(connection.sql(refused).to_arrow_table().cast(REJECTS))
+        self._guess = merge(self._guess, guess)
+        return Nothing(REJECTS.empty_table())
 
     def add(self, converted: Nothing) -> None:
         pass
@@ -149,8 +156,7 @@ def _guess(
     connection: duckdb.DuckDBPyConnection, events: str, shape: Shape, keys: KeyFilter
 ) -> Guess:
     if shape.kind == "json":
-        rows = connection.sql(structures_sql(events)).fetchall()
-        guess = guess_structures(text for (text,) in rows)
+        guess = guess_structures(find_structures(connection, events))
     else:
         types = connection.sql(f"SELECT {ROW} FROM {events} LIMIT 0").to_arrow_table()
         guess = guess_arrow(types.schema.field(ROW).type)
@@ -158,4 +164,5 @@ def _guess(
             return NULL
     if not isinstance(guess, dict) or "struct" not in guess:
         return NULL
-    return {"struct": {n: g for n, g in guess["struct"].items() if keys.allows(n)}}
+    fields = {name: inner for name, inner in guess["struct"].items() if name and keys.allows(name)}
+    return {"struct": fields} if fields else NULL

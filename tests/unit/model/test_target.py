@@ -1,0 +1,55 @@
+"""A table as the workers know it."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+from meltline.model.target import TableTarget
+
+SCHEMA = ('{"type":"struct","schema-id":7,"fields":['
+          '{"id":1,"name":"k","required":true,"type":"long"}]}')
+SPEC = '{"spec-id":3,"fields":[{"name":"p","transform":"identity","source-id":1,"field-id":1000}]}'
+
+
+def target(**changes: Any) -> TableTarget:
+    settings: dict[str, Any] = {
+        "table": "db.t", "uuid": "u", "schema_json": SCHEMA, "spec_json": SPEC,
+        "location": "s3://b/db/t", "properties": {}, "io_properties": {"s3.secret": "hush"}}
+    return TableTarget(**{**settings, **changes})
+
+
+def test_schema_and_spec_are_parsed() -> None:
+    assert target().schema.schema_id == 7
+    assert target().schema.find_field("k").required
+    assert target().spec.spec_id == 3
+
+
+LOCATIONS = [
+    ({}, "s3://b/db/t/data"),
+    ({"write.data.path": "s3://other/place/"}, "s3://other/place"),
+    ({"write.data.path": ""}, "s3://b/db/t/data"),
+]
+
+
+@pytest.mark.parametrize(("properties", "expected"), LOCATIONS, ids=repr)
+def test_where_data_goes(properties: dict[str, str], expected: str) -> None:
+    assert target(properties=properties).data_location == expected
+
+
+def test_the_target_size_of_a_file() -> None:
+    assert target().target_file_size == 512 << 20
+    size = target(properties={"write.target-file-size-bytes": "1000"}).target_file_size
+    assert size == 1000
+
+
+def test_secrets_are_not_shown() -> None:
+    assert "hush" not in repr(target())
+
+
+def test_a_target_travels_to_workers() -> None:
+    made = target()
+    assert made.schema
+    assert pickle.loads(pickle.dumps(made)).schema_json == SCHEMA
