@@ -48,6 +48,8 @@ def _session(folder: Path) -> SparkSession:
         "spark.sql.catalog.bench": "org.apache.iceberg.spark.SparkCatalog",
         "spark.sql.catalog.bench.type": "hadoop",
         "spark.sql.catalog.bench.warehouse": str(folder / "warehouse"),
+        # the peer's rows do meet the JVM: it gets the full compiler and Spark's own collector
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
     }, driver_memory="4g"))
 
 

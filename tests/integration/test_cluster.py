@@ -21,7 +21,7 @@ def test_a_worker_lost_in_mid_epoch_changes_nothing(
     lab = Lab(tmp_path, make_catalog("jdbc-sqlite"), spark, sinks=[dict(ORDERS), dict(PAID)],
               extra=dict(ROUTES))
     for _ in range(24):
-        lab.drop_file(shop.events(40_000))
+        lab.drop_file(shop.events(15_000))
     folder = tmp_path / "cluster"
     folder.mkdir()
     with started(folder) as cluster:

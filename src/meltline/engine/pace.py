@@ -27,4 +27,5 @@ def after_idle(pace: Pace) -> float:
 
 def after_failure(failures: int) -> float:
     """1, 2, 4, ... seconds, at most a minute."""
-    return float(min(2.0 ** (failures - 1), LONGEST_BACKOFF))
+    # the exponent has its end as well: a night of failures must not overflow
+    return float(min(2.0 ** min(failures - 1, 10), LONGEST_BACKOFF))

@@ -91,6 +91,8 @@ def _defaults(settings: SparkSettings, jars: Iterable[Path]) -> dict[str, str]:
         "spark.python.worker.faulthandler.enabled": "true",
     }
     if settings.master.startswith("local"):
+        # rows never meet the JVM: quick to start is worth more than fast after minutes
+        values["spark.driver.extraJavaOptions"] += " -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
         values["spark.driver.host"] = "127.0.0.1"
         values["spark.driver.bindAddress"] = "127.0.0.1"
     return values

@@ -7,7 +7,6 @@ import signal
 
 import pytest
 
-from meltline.engine import crash
 from meltline.engine.crash import POINTS, VARIABLE, crash_from_environment, no_crash
 
 
@@ -15,7 +14,7 @@ from meltline.engine.crash import POINTS, VARIABLE, crash_from_environment, no_c
 def killed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Kills that were asked for, instead of the kills."""
     kills: list[tuple[int, int]] = []
-    monkeypatch.setattr(crash.os, "kill", lambda pid, what: kills.append((pid, what)))
+    monkeypatch.setattr(os, "kill", lambda pid, what: kills.append((pid, what)))
     return kills
 
 

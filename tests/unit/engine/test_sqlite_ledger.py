@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -119,7 +120,7 @@ from meltline.errors import Fenced
 
 ledger = SqliteLedger(Path(sys.argv[1]), "p")
 ledger.claim(Owner("b" * 32, "there/2"))
-for number in range(50):
+for number in range(10):
     try:
         ledger.save("l", LaneState(1000 + number))
     except Fenced:
@@ -128,18 +129,15 @@ for number in range(50):
 
 
 def test_two_processes(path: Path) -> None:
-    """Both write as fast as they can; whoever claimed last is the only one who gets through."""
+    """Both write at once; whoever claimed last is the only one who gets through."""
     first = opened(path, ANNA)
     first.save("l", LaneState(1))
     second = subprocess.Popen([sys.executable, "-c", SECOND_PROCESS, str(path)])
-    fenced = False
-    while second.poll() is None:
-        try:
+    for _ in range(20):
+        with suppress(Fenced):
             first.save("l", LaneState(2))
-        except Fenced:
-            fenced = True
     assert second.wait() == 0
     with pytest.raises(Fenced):
         first.save("l", LaneState(2))
-    assert fenced or first.owner() == BERT
-    assert first.load("l") == LaneState(1049)
+    assert first.owner() == BERT
+    assert first.load("l") == LaneState(1009)

@@ -37,7 +37,7 @@ def test_already_published(case: str) -> None:
 
 
 def test_a_table_that_is_ahead_fences() -> None:
-    with pytest.raises(Fenced, match="table db.t already holds epoch 4 of pipeline 'p', and this "
+    with pytest.raises(Fenced, match=r"table db.t already holds epoch 4 of pipeline 'p', and this "
                                      "driver is at epoch 3: a newer driver has taken over"):
         already_published(token(4), epoch(3), TABLE)
 

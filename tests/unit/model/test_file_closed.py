@@ -34,7 +34,7 @@ def test_a_changed_report_is_damaged(name: str) -> None:
 
 
 def test_a_report_without_a_seal_is_damaged() -> None:
-    with pytest.raises(RunError, match="s3://b/é.parquet is damaged"):
+    with pytest.raises(RunError, match=r"s3://b/é.parquet is damaged"):
         FileClosed.from_json(replace(REPORT, digest="").to_json())
 
 

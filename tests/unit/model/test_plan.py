@@ -10,7 +10,8 @@ import pytest
 from meltline.model.plan import Plan, Position, Split
 
 DATA: list[dict[str, Any]] = [
-    {}, {"next": 0}, {"offsets": {"0": 12, "1": 9007199254740993}}, {"é😀": ["a\n", None, True, 1.5]},
+    {}, {"next": 0}, {"offsets": {"0": 12, "1": 9007199254740993}},
+    {"é😀": ["a\n", None, True, 1.5]},
 ]
 
 

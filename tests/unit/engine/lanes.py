@@ -1,0 +1,48 @@
+"""A pipeline of fakes whose driver can be stopped and started again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from meltline.engine.crash import CrashPoint, no_crash
+from meltline.engine.lane import EpochResult, Lane, LanePlan, RunTasks, SinkEnd
+from meltline.engine.ledger import new_owner
+from meltline.testing import FakeClock, ListSource, MemoryLedger, MemoryLetters, run_here
+
+
+def bodies(start: int, end: int) -> list[str]:
+    return [f'{{"n":{number}}}' for number in range(start, end)]
+
+
+@dataclass
+class World:
+    """What outlives a driver: source, sinks, dead letters, ledger."""
+
+    source: ListSource
+    ends: tuple[SinkEnd, ...]
+    letters: tuple[MemoryLetters, ...] = ()
+    source_letters: str | None = None
+    drop_undecodable: bool = False
+    routes: tuple[tuple[str, str], ...] = ()
+    parallelism: int = 2
+    ledger: MemoryLedger = field(default_factory=MemoryLedger)
+    clock: FakeClock = field(default_factory=FakeClock)
+
+    def start(self, crash: CrashPoint = no_crash, run_tasks: RunTasks = run_here) -> Lane:
+        """A new driver, which takes over from the one before."""
+        owner = new_owner()
+        plan = LanePlan("p", "l", self.source, self.ends, (), self.routes, self.letters,
+                        self.source_letters, self.drop_undecodable, self.parallelism)
+        lane = Lane(plan, self.ledger.as_seen_by(owner), owner, run_tasks, self.clock, crash)
+        lane.start()
+        return lane
+
+    def run(self, crash: CrashPoint = no_crash, run_tasks: RunTasks = run_here
+            ) -> Sequence[EpochResult]:
+        """A new driver, until the source has nothing more."""
+        lane = self.start(crash, run_tasks)
+        results = []
+        while (result := lane.run_epoch()) is not None:
+            results.append(result)
+        return results

@@ -1,0 +1,385 @@
+"""A lane from plan to done, over fakes that keep the real promises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from meltline.engine.lane import SETTLE_TRIES, SinkEnd
+from meltline.engine.ledger import LaneState
+from meltline.engine.report import TaskReport
+from meltline.engine.work import TaskWork
+from meltline.errors import EventsRejected, Fenced, Retryable, RunError
+from meltline.model.plan import Position
+from meltline.testing import (
+    ListSource,
+    MemoryLetters,
+    MemorySink,
+    PowerCut,
+    cut_power_at,
+    run_here,
+)
+from tests.unit.engine.lanes import World, bodies
+
+
+def world(count: int = 25, *sinks: MemorySink, **changes: Any) -> World:
+    ends = tuple(SinkEnd(sink) for sink in sinks or (MemorySink(),))
+    return World(**{"source": ListSource(bodies(0, count)), "ends": ends, **changes})
+
+
+def sinks(of: World) -> list[Any]:
+    return [end.sink for end in of.ends]
+
+
+def test_every_event_once_epoch_after_epoch() -> None:
+    here = world(25)
+    results = here.run()
+    [sink] = sinks(here)
+    assert sink.rows == bodies(0, 25)
+    assert list(sink.published) == [1, 2, 3]
+    assert [result.epoch.number for result in results] == [1, 2, 3]
+    assert [result.waiting for result in results] == [15, 5, 0]
+    assert [result.report.read for result in results] == [10, 10, 5]
+    assert [done.rows for result in results for done in result.published] == [10, 10, 5]
+
+
+def test_nothing_to_read_is_no_epoch() -> None:
+    here = world(0)
+    assert here.start().run_epoch() is None
+    assert here.ledger.load("l") is None
+
+
+def test_what_the_ledger_says_after_an_epoch() -> None:
+    here = world(10)
+    here.clock.advance(5)
+    here.run()
+    assert here.ledger.load("l") == LaneState(
+        1, Position({"next": 10}), None, {"memory": 1}, here.clock())
+    assert here.source.forgotten == [Position({"next": 10})]
+
+
+def test_a_new_driver_goes_on_where_the_last_one_stopped() -> None:
+    here = world(10)
+    here.run()
+    here.source.bodies += bodies(10, 13)
+    assert [result.epoch.number for result in here.run()] == [2]
+    assert sinks(here)[0].rows == bodies(0, 13)
+
+
+def test_epochs_are_cut_into_tasks_as_they_were_recorded() -> None:
+    cuts: list[int] = []
+
+    def counting(works: Sequence[TaskWork], description: str) -> list[TaskReport]:
+        cuts.append(len(works))
+        if len(cuts) == 1:
+            raise Retryable("no")
+        return run_here(works, description)
+
+    here = world(10, parallelism=2)
+    with pytest.raises(Retryable):
+        here.run(run_tasks=counting)
+    here.parallelism = 5
+    here.source.bodies += bodies(10, 20)
+    here.run(run_tasks=counting)
+    assert cuts == [2, 2, 5]
+    assert sinks(here)[0].rows == bodies(0, 20)
+
+
+def test_tasks_know_their_place() -> None:
+    seen: list[TaskWork] = []
+
+    def looking(works: Sequence[TaskWork], description: str) -> list[TaskReport]:
+        assert description == "p epoch 1"
+        seen.extend(works)
+        return run_here(works, description)
+
+    here = world(10)
+    here.run(run_tasks=looking)
+    assert [work.place.shard for work in seen] == [0, 1]
+    assert {(work.place.pipeline, work.place.lane, work.place.epoch, work.place.planned_at_ms)
+            for work in seen} == {("p", "l", 1, here.clock())}
+
+
+def test_a_failed_call_may_be_made_again() -> None:
+    here = world(10)
+    [sink] = sinks(here)
+    sink.failures.append(Retryable("catalog does not answer"))
+    lane = here.start()
+    with pytest.raises(Retryable):
+        lane.run_epoch()
+    assert sink.rows == []
+    assert lane.state.pending is not None
+    result = lane.run_epoch()
+    assert result is not None
+    assert result.epoch.number == 1
+    assert sink.rows == bodies(0, 10)
+    assert lane.run_epoch() is None
+
+
+def test_a_lost_answer_doubles_nothing() -> None:
+    here = world(10)
+    [sink] = sinks(here)
+    sink.lost_answers.append(Retryable("no answer"))
+    lane = here.start()
+    with pytest.raises(Retryable):
+        lane.run_epoch()
+    result = lane.run_epoch()
+    assert result is not None
+    assert [done.repeated for done in result.published] == [True]
+    assert sink.rows == bodies(0, 10)
+    assert sink.journal == ["memory"]
+
+
+def test_a_replay_skips_the_sinks_that_have_the_epoch() -> None:
+    here = world(10, MemorySink("one"), MemorySink("two"))
+    one, two = sinks(here)
+    two.failures.append(Retryable("no"))
+    lane = here.start()
+    with pytest.raises(Retryable):
+        lane.run_epoch()
+    assert (one.rows, two.rows) == (bodies(0, 10), [])
+    works: list[TaskWork] = []
+
+    def looking(given: Sequence[TaskWork], description: str) -> list[TaskReport]:
+        works.extend(given)
+        return run_here(given, description)
+
+    results = here.run(run_tasks=looking)
+    assert {part.name for work in works for part in work.sinks} == {"two"}
+    assert [(done.table, done.repeated) for done in results[0].published] == [
+        ("one", True), ("two", False)]
+    assert one.rows == two.rows == bodies(0, 10)
+
+
+def test_an_epoch_that_all_sinks_have_is_only_marked_done() -> None:
+    here = world(10)
+    with pytest.raises(PowerCut):
+        here.run(cut_power_at("publish"))
+
+    def never(works: Sequence[TaskWork], description: str) -> list[TaskReport]:
+        raise AssertionError("nothing is left to write")
+
+    [result] = here.run(run_tasks=never)
+    assert result.report == TaskReport(-1)
+    assert result.rejected == {}
+    assert sinks(here)[0].rows == bodies(0, 10)
+
+
+def test_the_clock_of_an_epoch_is_that_of_its_plan() -> None:
+    here = world(10)
+    [sink] = sinks(here)
+    sink.failures.append(Retryable("no"))
+    planned = here.clock()
+    with pytest.raises(Retryable):
+        here.run()
+    here.clock.advance(60_000)
+    [result] = here.run()
+    assert result.epoch.planned_at_ms == planned
+
+
+def test_an_older_driver_is_fenced_by_the_ledger() -> None:
+    here = world(20)
+    older = here.start()
+    older.run_epoch()
+    newer = here.start()
+    with pytest.raises(Fenced):
+        older.run_epoch()
+    newer.run_epoch()
+    assert sinks(here)[0].rows == bodies(0, 20)
+
+
+def test_an_older_driver_that_slept_before_publishing_is_fenced_by_the_table() -> None:
+    """It has recorded and written its epoch; meanwhile the newer one has gone further."""
+    here = world(20)
+
+    def sleeping(works: Sequence[TaskWork], description: str) -> list[TaskReport]:
+        written = run_here(works, description)
+        if len(sinks(here)[0].published) == 0:
+            here.run()
+        return written
+
+    with pytest.raises(Fenced, match=r"already holds epoch 2"):
+        here.run(run_tasks=sleeping)
+    assert sinks(here)[0].rows == bodies(0, 20)
+
+
+def test_a_lost_ledger_is_rebuilt_from_the_tables() -> None:
+    here = world(25)
+    here.run()
+    here.ledger.lanes.clear()
+    here.source.bodies += bodies(25, 30)
+    results = here.run()
+    assert [result.epoch.number for result in results] == [3, 4]
+    assert sinks(here)[0].rows == bodies(0, 30)
+
+
+def test_an_old_copy_of_the_ledger_does_no_harm() -> None:
+    here = world(25)
+    lane = here.start()
+    lane.run_epoch()
+    copy = dict(here.ledger.lanes)
+    here.run()
+    here.ledger.lanes.update(copy)
+    here.source.bodies += bodies(25, 30)
+    here.run()
+    assert sinks(here)[0].rows == bodies(0, 30)
+
+
+def test_rejects_without_a_place_to_go_stop_the_epoch() -> None:
+    here = world(0, MemorySink("db.t", refuses="x"), MemorySink("other"))
+    here.source.bodies += ['{"n":1}', '{"n":"x1"}', '{"n":"x2"}']
+    with pytest.raises(EventsRejected) as raised:
+        here.run()
+    assert str(raised.value) == (
+        "2 events refused by table db.t, and no dlq is configured; nothing of this epoch was "
+        "published. First reasons:\n   - holds x\n"
+        " hint: set dlq in the sink or the pipeline to keep such events aside, or on_error: drop "
+        "to let them go")
+    assert [sink.rows for sink in sinks(here)] == [[], []]
+    state = here.ledger.load("l")
+    assert state is not None
+    assert state.pending is not None
+
+
+def test_one_reject_is_one_event() -> None:
+    here = world(0, MemorySink("db.t", refuses="x"))
+    here.source.bodies.append('{"n":"x1"}')
+    with pytest.raises(EventsRejected, match=r"^1 event refused by table db.t"):
+        here.run()
+
+
+def test_undecodable_events_without_a_place_to_go_stop_the_epoch() -> None:
+    here = world(0, routes=(("any", "/n == 1"),))
+    here.source.bodies += ['{"n":1}', "no json"]
+    with pytest.raises(EventsRejected, match=r"1 event refused by the source, .*\n   - not valid"):
+        here.run()
+    assert sinks(here)[0].rows == []
+
+
+def test_rejects_may_be_dropped() -> None:
+    sink = MemorySink("db.t", refuses="x")
+    here = world(0, ends=(SinkEnd(sink, drop=True),), drop_undecodable=True,
+                 routes=(("any", "/n == 1"),))
+    here.source.bodies += ['{"n":1}', '{"n":"x1"}', "no json"]
+    [result] = here.run()
+    assert sink.rows == ['{"n":1}']
+    assert result.rejected == {"db.t": 1}
+    assert result.report.undecodable == 1
+
+
+def test_letters_are_published_before_tables() -> None:
+    journal: list[str] = []
+    letters = MemoryLetters(journal=journal)
+    ends = tuple(SinkEnd(MemorySink(name, refuses="x", journal=journal), letters="letters")
+                 for name in ("one", "two"))
+    here = world(0, ends=ends, letters=(letters,), source_letters="letters",
+                 routes=(("any", "/n == 1"),))
+    here.source.bodies += ['{"n":1}', '{"n":"x"}', "no json"]
+    [result] = here.run()
+    assert journal[0] == "letters"
+    assert sorted(journal[1:]) == ["one", "two"]
+    assert sorted((letter["sink"], letter["event"]) for letter in letters.letters) == [
+        ("one", '{"n":"x"}'), ("source", "no json"), ("two", '{"n":"x"}')]
+    assert result.published[0].table == "letters"
+
+
+def test_an_epoch_of_rejects_alone() -> None:
+    letters = MemoryLetters()
+    sink = MemorySink(refuses="x")
+    here = world(0, ends=(SinkEnd(sink, letters="letters"),), letters=(letters,))
+    here.source.bodies.append('{"n":"x"}')
+    here.run()
+    here.source.bodies.append('{"n":1}')
+    assert [result.epoch.number for result in here.run()] == [2]
+    assert len(letters.letters) == 1
+    assert sink.published == {2: ['{"n":1}']}
+
+
+def test_letters_are_not_published_again_once_a_table_was() -> None:
+    letters = MemoryLetters()
+    one, two = MemorySink("one", refuses="x"), MemorySink("two", refuses="x")
+    two.failures.append(Retryable("no"))
+    here = world(0, ends=(SinkEnd(one, letters="letters"), SinkEnd(two, letters="letters")),
+                 letters=(letters,))
+    here.source.bodies += ['{"n":1}', '{"n":"x"}']
+    with pytest.raises(Retryable):
+        here.run()
+    here.run()
+    assert letters.journal == ["letters"]
+    assert [letter["sink"] for letter in letters.letters] == ["one", "two"]
+    assert one.rows == two.rows == ['{"n":1}']
+
+
+def test_new_fields_are_settled_and_written_again() -> None:
+    sink, plain = MemorySink("db.t", columns={"n"}), MemorySink("plain")
+    here = world(0, sink, plain)
+    here.source.bodies += ['{"n":1}', '{"n":2,"m":3}', '{"o":4}', *bodies(5, 12)]
+    here.run()
+    assert sink.columns == {"n", "m", "o"}
+    assert sink.rows == plain.rows == here.source.bodies
+    assert (sink.journal, plain.journal) == (["db.t"], ["plain"])
+
+
+class Slow(MemorySink):
+    """Somebody else adds the columns first: settling changes nothing any more."""
+
+    def settle(self, guess: Any) -> bool:
+        super().settle(guess)
+        return False
+
+
+def test_events_are_written_again_when_somebody_else_was_faster() -> None:
+    sink = Slow("db.t", columns={"n"})
+    here = world(0, sink)
+    here.source.bodies += ['{"n":1}', '{"n":2,"m":3}']
+    here.run()
+    assert sink.rows == here.source.bodies
+
+
+class Stubborn(MemorySink):
+    """Never makes room."""
+
+    settled = 0
+
+    def settle(self, guess: Any) -> bool:
+        self.settled += 1
+        return True
+
+
+def test_a_schema_that_does_not_settle_is_an_error() -> None:
+    sink = Stubborn("db.t", columns={"n"})
+    here = world(0, sink)
+    here.source.bodies += ['{"n":1,"m":2}']
+    with pytest.raises(RunError, match=r"the schema of db.t does not settle") as raised:
+        here.run()
+    assert not isinstance(raised.value, Retryable)
+    assert (sink.settled, sink.rows) == (SETTLE_TRIES, [])
+
+
+def test_rejects_count_after_the_schema_has_settled() -> None:
+    """What was refused while the table was made is judged by the table."""
+    letters = MemoryLetters()
+    sink = MemorySink("db.t", refuses="x", columns=set())
+    here = world(0, ends=(SinkEnd(sink, letters="letters"),), letters=(letters,))
+    here.source.bodies += ['{"n":1}', '{"n":"x"}']
+    [result] = here.run()
+    assert result.rejected == {"db.t": 1}
+    assert len(letters.letters) == 1
+
+
+def test_routes_lead_to_sinks() -> None:
+    small, rest = MemorySink("small"), MemorySink("rest")
+    here = world(10, ends=(SinkEnd(small, ("small",)), SinkEnd(rest, ("_default",))),
+                 routes=(("small", "/n < 4"),))
+    here.run()
+    assert (small.rows, rest.rows) == (bodies(0, 4), bodies(4, 10))
+
+
+def test_a_sink_without_events_is_not_published() -> None:
+    some, none = MemorySink("some"), MemorySink("none")
+    here = world(10, ends=(SinkEnd(some), SinkEnd(none, ("no",))), routes=(("no", "/n < 0"),))
+    [result] = here.run()
+    assert [done.table for done in result.published] == ["some"]
+    assert none.published == {}
