@@ -105,21 +105,31 @@ class OpenFileLetters:
 def dlq_object(letter: Mapping[str, Any]) -> str:
     """One dead letter in Data Prepper's form; the event as an object when it is one."""
     at = letter["failed_at"]
-    return json.dumps({
-        "pluginId": "iceberg", "pluginName": "iceberg", "pipelineName": letter["pipeline"],
-        "failedData": {
-            "sink": letter["sink"], "epoch": letter["epoch"], "message": letter["reason"],
-            "source": json.loads(letter["source"]), "document": _document(letter["event"])},
-        "timestamp": at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z",
-    }, ensure_ascii=False)
+    plugin = {"pluginId": "iceberg", "pluginName": "iceberg", "pipelineName": letter["pipeline"]}
+    failed = {"sink": letter["sink"], "epoch": letter["epoch"], "message": letter["reason"],
+              "source": json.loads(letter["source"])}
+    stamp = at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"
+    return (f'{_opened(plugin)},"failedData":{_opened(failed)},'
+            f'"document":{_document(letter["event"])}}},"timestamp":"{stamp}"}}')
 
 
-def _document(event: str) -> Any:
+def _opened(values: Mapping[str, Any]) -> str:
+    """A JSON object to which more is to be added."""
+    return json.dumps(values, ensure_ascii=False).removesuffix("}")
+
+
+def _document(event: str) -> str:
+    """The text of a JSON object as it arrived, every digit of it; anything else as a string."""
     try:
-        parsed = json.loads(event)
+        # no number is made: it could not always be written back, nor always be made
+        parsed = json.loads(event, parse_int=str, parse_float=str, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        return event
-    return parsed if isinstance(parsed, dict) else event
+        parsed = None
+    return event if isinstance(parsed, dict) else json.dumps(event, ensure_ascii=False)
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"{text} is not JSON, though some parsers take it")
 
 
 def _filesystem(location: str, storage: Mapping[str, str]) -> tuple[Any, str]:

@@ -36,9 +36,11 @@ def _partition_name(column: str, transform: str) -> str:
 
 
 def _find(fields: list[dict[str, Any]], path: str) -> int:
+    """A column by its whole name first: a name may hold a dot."""
     for field in fields:
         if field["name"] == path:
             return int(field["id"])
+    for field in fields:
         if path.startswith(field["name"] + ".") and isinstance(field["type"], dict):
             return _find(field["type"]["fields"], path[len(field["name"]) + 1:])
     raise KeyError(path)

@@ -19,10 +19,14 @@ def cut_parts(
     split_size: int,
     can_cut: Callable[[Part], bool],
 ) -> list[list[Part]]:
-    """Groups of about `split_size`, smaller where otherwise cores would have nothing to do."""
+    """Equal groups of at most about `split_size`, as many as keep every core busy to the end.
+
+    Few and large: every task makes files of its own in every partition.
+    """
     total = sum(weigh(part) for part in files)
-    busy = min(max(parallelism, 1), -(-total // SMALL))
-    target = max(min(split_size, -(-total // busy)), 1) if total > SMALL else max(total, 1)
+    busy = max(min(parallelism, -(-total // SMALL)), 1)
+    rounds = max(-(-total // (split_size * busy)), 1)
+    target = max(-(-total // (rounds * busy)), 1)
     groups: list[list[Part]] = []
     room = 0
     for part in _pieces(files, target, can_cut):

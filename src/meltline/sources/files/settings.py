@@ -46,7 +46,7 @@ class FilesSettings:
     - missing_files: what to do with a planned file that is gone or has changed since
     - storage: properties of Iceberg's FileIO (s3.endpoint, s3.access-key-id, ...)
     - max_line_size: a longer line or CSV record is a bad event
-    - split_size: about how many bytes one task gets
+    - split_size: about how many bytes one task gets at most
     """
 
     paths: tuple[str, ...]
@@ -61,7 +61,7 @@ class FilesSettings:
     missing_files: Literal["stop", "skip"] = "stop"
     storage: Mapping[str, str] = field(default_factory=dict, repr=False)
     max_line_size: int = 64 * MIB
-    split_size: int = 64 * MIB
+    split_size: int = 512 * MIB
 
     def __post_init__(self) -> None:
         if not self.paths:
