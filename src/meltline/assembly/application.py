@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from meltline.assembly.catalogs import Catalogs, catalogs_of, connectors_of
-from meltline.assembly.pipeline import assemble, find_ledger, open_ledger
+from meltline.assembly.pipeline import PipelineParts, assemble, find_ledger, open_ledger
 from meltline.config.file import PipelineFile
 from meltline.config.pipeline import PipelineBlock
 from meltline.engine.crash import CrashPoint, crash_from_environment
@@ -44,9 +44,13 @@ class Application:
 
     def runners(self, listener: Listener, once: bool, crash: CrashPoint) -> list[LaneRunner]:
         """Check every pipeline and claim its ledger: from here on this driver is the owner."""
+        ready = [(assemble(name, block, self._catalogs, self._base, self.jobs.parallelism), block)
+                 for name, block in self._pipelines.items()]
+        for parts, _ in ready:
+            parts.check()
         runners: list[LaneRunner] = []
-        for name, block in self._pipelines.items():
-            runners += self._runners(name, block, listener, once, crash)
+        for parts, block in ready:
+            runners += self._runners(parts, block, listener, once, crash)
         return runners
 
     def status(self) -> list[LaneStatus]:
@@ -68,15 +72,14 @@ class Application:
         return found
 
     def _runners(
-        self, name: str, block: PipelineBlock, listener: Listener, once: bool, crash: CrashPoint
+        self, parts: PipelineParts, block: PipelineBlock, listener: Listener, once: bool,
+        crash: CrashPoint,
     ) -> list[LaneRunner]:
-        parts = assemble(name, block, self._catalogs, self._base, self.jobs.parallelism)
-        parts.check()
-        ledger = open_ledger(name, block, self._catalogs, self._base)
+        ledger = open_ledger(parts.name, block, self._catalogs, self._base)
         owner = new_owner()
         previous = ledger.claim(owner)
         if previous is not None:
-            log.info("took over", extra={"pipeline": name, "from": str(previous)})
+            log.info("took over", extra={"pipeline": parts.name, "from": str(previous)})
         return [LaneRunner(
             Lane(plan, ledger, owner, self.jobs.run, lambda: time.time_ns() // 1_000_000,
                  crash),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from meltline.assembly.catalogs import Catalogs
+from meltline.assembly.catalogs import Catalogs, resolve
 from meltline.config.catalog import CatalogBlock
 from meltline.config.dlq import DlqBlock
 from meltline.config.pipeline import PipelineBlock
@@ -49,6 +49,7 @@ def assemble(
     files = block.source.files
     if files is None:
         raise ConfigError(f'pipeline "{name}" has no source')
+    _check_places(name, block, base)
     letters: dict[str, Letters] = {}
     ends = []
     for sink in block.sink:
@@ -94,6 +95,33 @@ def files_settings(block: FilesBlock, base: Path) -> FilesSettings:
         max_bytes_per_epoch=block.max_bytes_per_epoch, ignore_suffixes=block.ignore_suffixes,
         missing_files=block.missing_files, storage=dict(block.storage),
         max_line_size=block.max_line_size)
+
+
+def _check_places(name: str, block: PipelineBlock, base: Path) -> None:
+    """A table is told by its epochs what it holds: only one thing may be written to it."""
+    taken: dict[tuple[str, ...], str] = {}
+    letters: set[tuple[str, ...]] = set()
+    for sink in block.sink:
+        if sink.iceberg is None:
+            continue
+        place = _place(sink.iceberg.catalog, sink.iceberg.table_identifier, base)
+        if place in taken:
+            raise ConfigError(f"two sinks of pipeline {name!r} write to table {taken[place]}",
+                              hint="give one sink both routes, or write to two tables")
+        taken[place] = sink.iceberg.table_identifier
+        dlq = block.dlq_of(sink.iceberg)
+        if dlq is not None and dlq.iceberg is not None:
+            own = dlq.iceberg.catalog or sink.iceberg.catalog
+            letters.add(_place(own, dlq.iceberg.table_identifier, base))
+    for place in letters & set(taken):
+        raise ConfigError(f"table {taken[place]} of pipeline {name!r} is a sink and a dlq",
+                          hint="name another table for the dlq")
+
+
+def _place(catalog: CatalogBlock | None, table: str, base: Path) -> tuple[str, ...]:
+    """Where a table is. Some catalogs ignore case, so this does too."""
+    chosen = resolve(catalog, base)
+    return (chosen.type or "", chosen.uri or "", chosen.warehouse or "", table.lower())
 
 
 def _end(

@@ -16,7 +16,8 @@ class Epoch:
     """A recorded plan with its number. Equal epochs give equal rows, however often they run.
 
     `planned_at_ms` is when the plan was made; `now()` in expressions is this time, so that a
-    replay sees the same clock. `parallelism` is recorded so that a replay cuts the same tasks.
+    replay sees the same clock. `parallelism` is recorded so that a replay cuts the same tasks,
+    `ledger` so that a token says whose it is.
     """
 
     pipeline: str
@@ -25,6 +26,7 @@ class Epoch:
     plan: Plan
     planned_at_ms: int
     parallelism: int = 1
+    ledger: str = ""
 
     def batch_id(self, table: str) -> str:
         """The token that makes publishing this epoch to a table happen once."""

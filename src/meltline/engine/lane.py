@@ -76,7 +76,8 @@ class Lane:
         remembering: Sequence[Sink | Letters] = (*(e.sink for e in plan.sinks), *plan.letters)
         tokens = [token for one in remembering if (token := one.token(plan.pipeline, plan.name))]
         known = self.ledger.load(plan.name)
-        self.state = recovered(known, tokens, plan.pipeline, plan.name) or LaneState()
+        self.state = recovered(known, tokens, plan.pipeline, plan.name,
+                               self.ledger.identity) or LaneState()
 
     def run_epoch(self) -> EpochResult | None:
         """The next epoch from plan to done, or None when the source has nothing."""
@@ -108,7 +109,7 @@ class Lane:
             return None
         self.crash("plan")
         epoch = Epoch(self.plan.pipeline, self.plan.name, self.state.epoch + 1, plan,
-                      self.now_ms(), self.plan.parallelism)
+                      self.now_ms(), self.plan.parallelism, self.ledger.identity)
         self._save(self.state.recorded(epoch, self.now_ms()))
         self.crash("record")
         return plan.waiting

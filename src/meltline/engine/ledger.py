@@ -61,7 +61,8 @@ class LaneState:
         pending = None
         if self.pending:
             pending = {"number": self.pending.number, "at": self.pending.planned_at_ms,
-                       "parallelism": self.pending.parallelism, "plan": self.pending.plan.to_json()}
+                       "parallelism": self.pending.parallelism, "ledger": self.pending.ledger,
+                       "plan": self.pending.plan.to_json()}
         return json.dumps({
             "epoch": self.epoch, "position": self.position and dict(self.position.data),
             "pending": pending, "published": dict(self.published), "updated": self.updated_at_ms,
@@ -72,15 +73,19 @@ class LaneState:
         body = json.loads(text)
         pending = body["pending"] and Epoch(
             pipeline, lane, body["pending"]["number"], Plan.from_json(body["pending"]["plan"]),
-            body["pending"]["at"], body["pending"]["parallelism"])
+            body["pending"]["at"], body["pending"]["parallelism"], body["pending"]["ledger"])
         position = None if body["position"] is None else Position(body["position"])
         return cls(body["epoch"], position, pending, body["published"], body["updated"])
 
 
 class Ledger(Protocol):
-    """Every write is a compare-and-swap that fails once another driver has claimed the pipeline."""
+    """Every write is a compare-and-swap that fails once another driver has claimed the pipeline.
+
+    `identity` is drawn when the ledger is created: two ledgers of one name differ in it.
+    """
 
     blobs: Blobs
+    identity: str
 
     def claim(self, owner: Owner) -> Owner | None:
         """Become the owner; returns who was before. From now on the previous owner is fenced."""

@@ -14,6 +14,7 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS owners (pipeline TEXT PRIMARY KEY, owner TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS lanes (
   pipeline TEXT NOT NULL, lane TEXT NOT NULL, state TEXT NOT NULL, PRIMARY KEY (pipeline, lane));
+CREATE TABLE IF NOT EXISTS identity (id TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS blobs (address TEXT PRIMARY KEY, content BLOB NOT NULL);
 """
 
@@ -49,6 +50,10 @@ class SqliteLedger:
         self.blobs: Blobs = SqliteBlobs(path)
         with _connect(path) as connection:
             connection.executescript(_SCHEMA)
+        with _connect(path) as connection:
+            connection.execute("INSERT INTO identity SELECT ? WHERE NOT EXISTS "
+                               "(SELECT 1 FROM identity)", (uuid.uuid4().hex,))
+            self.identity = str(connection.execute("SELECT id FROM identity").fetchone()[0])
 
     def claim(self, owner: Owner) -> Owner | None:
         with _connect(self._path) as connection:

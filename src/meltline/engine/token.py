@@ -24,6 +24,7 @@ class Token:
     plan_digest: str
     planned_at_ms: int
     parallelism: int
+    ledger: str
     plan: str
 
     def to_json(self) -> str:
@@ -36,11 +37,11 @@ class Token:
     @classmethod
     def of(cls, epoch: Epoch, table: str) -> Token:
         return cls(epoch.number, epoch.batch_id(table), epoch.plan_digest, epoch.planned_at_ms,
-                   epoch.parallelism, epoch.plan.to_json())
+                   epoch.parallelism, epoch.ledger, epoch.plan.to_json())
 
     def as_epoch(self, pipeline: str, lane: str) -> Epoch:
         return Epoch(pipeline, lane, self.epoch, Plan.from_json(self.plan), self.planned_at_ms,
-                     self.parallelism)
+                     self.parallelism, self.ledger)
 
 
 def already_published(token: Token | None, epoch: Epoch, table: str) -> bool:
@@ -70,9 +71,11 @@ def check_same_plan(found: str, epoch: Epoch, table: str) -> None:
 
 
 def recovered(
-    state: LaneState | None, tokens: Iterable[Token], pipeline: str, lane: str
+    state: LaneState | None, tokens: Iterable[Token], pipeline: str, lane: str, ledger: str
 ) -> LaneState | None:
     """The state to start from. The newest token wins over a ledger that is lost or too old.
+
+    A ledger that knows the lane does not follow the token of another ledger: raises RunError.
 
     The token's epoch becomes pending and runs again: a table that has it skips it, one that has
     not (a crash came between two tables) gets it now.
@@ -85,4 +88,9 @@ def recovered(
         known = state.pending.number if state.pending else state.epoch
     if newest.epoch <= known:
         return state
+    if state is not None and newest.ledger != ledger:
+        raise RunError(
+            f"a table of pipeline {pipeline!r} holds epoch {newest.epoch} of another pipeline of "
+            f"this name, which has a ledger of its own; this one is at epoch {known}",
+            hint="rename one of the two pipelines")
     return LaneState(newest.epoch - 1, None, newest.as_epoch(pipeline, lane))

@@ -53,13 +53,15 @@ class Converter:
         flags = fast.column("flag")
         if not pc.any(flags).as_py():
             return Converted(self._rows(fast), REJECTS.empty_table())
-        connection.register("doubtful", fast.filter(flags).select(["ord"]))
+        doubted = pc.unique(fast.filter(flags).column("ord"))
+        connection.register("doubtful", pa.table({"ord": doubted}))
         doubtful = f"(SELECT * FROM {events} WHERE ord IN (SELECT ord FROM doubtful))"
         decided = connection.sql(self.exact_sql(doubtful)).to_arrow_table()
         connection.unregister("doubtful")
         good = decided.filter(pc.is_null(decided.column("reason")))
         bad = decided.filter(pc.is_valid(decided.column("reason")))
-        sure = fast.filter(pc.invert(flags))
+        # by `ord`, not by flag: a processor may have made several rows of one event
+        sure = fast.filter(pc.invert(pc.is_in(fast.column("ord"), value_set=doubted)))
         rows = pa.concat_tables([self._rows(sure), self._rows(good)])
         return Converted(rows, bad.select(["ord", "reason"]).cast(REJECTS))
 

@@ -21,6 +21,8 @@ NULL = "null"
 _NAMES = {"BOOLEAN": "boolean", "BIGINT": "long", "UBIGINT": "long", "HUGEINT": "long",
           "DOUBLE": "double", "NULL": NULL}
 _NO_FIELDS: Guess = {"struct": {}}
+DEEPEST = 6
+"""Levels of nesting that become columns. The conversion of deeper types costs DuckDB minutes."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,11 @@ def keys_sql(events: str) -> str:
 
 
 def guess_structures(structures: Iterable[str]) -> Guess:
-    """From the texts of DuckDB's json_structure, each of one event."""
+    """From the texts of DuckDB's json_structure. What is no object is no event and says nothing."""
     result: Guess = NULL
     for text in structures:
-        result = merge(result, _of_structure(json.loads(text)))
+        if text.startswith("{") or text == '"JSON"':
+            result = merge(result, _of_structure(json.loads(text)))
     return result
 
 
@@ -125,13 +128,15 @@ class _Ids:
                 for id_, name, guess in named]
 
 
-def _of_structure(structure: Any, in_list: bool = False) -> Guess:
+def _of_structure(structure: Any, in_list: bool = False, depth: int = 0) -> Guess:
     """`JSON` stands for an object without fields, and in lists also for items that differ."""
+    if isinstance(structure, dict | list) and depth > DEEPEST:
+        return "string"
     if isinstance(structure, dict):
-        return {"struct": {name: _of_structure(inner, in_list)
-                           for name, inner in structure.items()}}
+        return {"struct": {name: _of_structure(inner, in_list, depth + 1)
+                           for name, inner in structure.items() if name}}
     if isinstance(structure, list):
-        inner = _of_structure(structure[0], True)
+        inner = _of_structure(structure[0], True, depth + 1)
         return NULL if inner == NULL else {"list": inner}
     if structure == "JSON" and not in_list:
         return _NO_FIELDS
@@ -148,7 +153,8 @@ def guess_arrow(type_: pa.DataType) -> Guess:
     if pa.types.is_decimal(type_):
         return f"decimal({type_.precision}, {type_.scale})"
     if pa.types.is_timestamp(type_):
-        return ("timestamptz" if type_.tz else "timestamp") + ("_ns" if type_.unit == "ns" else "")
+        # never the nanosecond types: a table of format version 2 cannot have them
+        return "timestamptz" if type_.tz else "timestamp"
     return _arrow_scalar(type_)
 
 

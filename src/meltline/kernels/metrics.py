@@ -20,7 +20,7 @@ from pyiceberg.io.pyarrow import (
     parquet_path_to_id_mapping,
 )
 from pyiceberg.schema import Schema
-from pyiceberg.types import DecimalType, PrimitiveType, StringType
+from pyiceberg.types import DecimalType, DoubleType, FloatType, PrimitiveType, StringType
 
 _FORMATS = {"BOOLEAN": "<?", "INT32": "<i", "INT64": "<q", "FLOAT": "<f", "DOUBLE": "<d"}
 _LAST_CODE_POINT = 0x10FFFF
@@ -28,9 +28,15 @@ _SURROGATES = range(0xD800, 0xE000)
 
 
 def file_metrics(
-    footer: pq.FileMetaData, schema: Schema, properties: Mapping[str, str]
+    footer: pq.FileMetaData, schema: Schema, properties: Mapping[str, str],
+    nans: Mapping[int, int] | None = None,
 ) -> dict[str, Any]:
-    """Which columns have counts or bounds is said by `write.metadata.metrics.*`."""
+    """Which columns have counts or bounds is said by `write.metadata.metrics.*`.
+
+    `nans` counts the NaN of floating columns, which no footer does. A floating column that is not
+    in it has no bounds: a reader would take them for the bounds of all its values.
+    """
+    nans = nans or {}
     plan = compute_statistics_plan(schema, dict(properties))
     sizes: Counter[int] = Counter()
     values: Counter[int] = Counter()
@@ -44,13 +50,16 @@ def file_metrics(
         values[id_] += column.num_values
         if statistics is not None and statistics.has_null_count:
             nulls[id_] += statistics.null_count
-        if kind != MetricModeTypes.COUNTS:
+        floating = isinstance(wanted.iceberg_type, FloatType | DoubleType)
+        if kind != MetricModeTypes.COUNTS and (not floating or id_ in nans):
             bounds.setdefault(id_, _Bounds(wanted)).add(statistics)
     lower = {id_: low.hex().upper() for id_, b in bounds.items() if (low := b.lower()) is not None}
     upper = {id_: up.hex().upper() for id_, b in bounds.items() if (up := b.upper()) is not None}
     return {
         "column-sizes": _by_key(sizes), "value-counts": _by_key(values),
-        "null-value-counts": _by_key(nulls), "lower-bounds": _by_key(lower),
+        "null-value-counts": _by_key(nulls),
+        "nan-value-counts": _by_key({id_: nans[id_] for id_ in values if id_ in nans}),
+        "lower-bounds": _by_key(lower),
         "upper-bounds": _by_key(upper), "split-offsets": _split_offsets(footer),
     }
 

@@ -17,11 +17,13 @@ from meltline.model.target import TableTarget
 
 @dataclass(frozen=True)
 class WriteLimits:
-    """`buffered` bytes of rows may wait in memory, in one row group at most `row_group` bytes."""
+    """`buffered` bytes of rows may wait in memory, in one row group at most `row_group` bytes;
+    `gathered` rows are split into partitions at once."""
 
     buffered: int = 256 << 20
     row_group: int = 64 << 20
     open_files: int = 100
+    gathered: int = 1 << 18
 
 
 @dataclass
@@ -47,10 +49,20 @@ class TableWriter:
         self._partitioner = Partitioner(target.schema, target.spec)
         self._lots: dict[str, _Lot] = {}
         self._closed: list[ClosedParquet] = []
+        self._gathered: list[pa.Table] = []
         self._sequence = 0
         self._clock = 0
 
     def add(self, rows: pa.Table) -> None:
+        self._gathered.append(rows)
+        if (sum(table.num_rows for table in self._gathered) >= self._limits.gathered
+                or sum(table.nbytes for table in self._gathered) >= self._limits.row_group):
+            self._distribute()
+
+    def _distribute(self) -> None:
+        if not self._gathered:
+            return
+        rows, self._gathered = pa.concat_tables(self._gathered), []
         for partition, part in self._partitioner.split(rows):
             if not part.num_rows:
                 continue
@@ -66,6 +78,7 @@ class TableWriter:
             self._flush(max(self._lots.values(), key=lambda lot: lot.size))
 
     def finish(self) -> list[ClosedParquet]:
+        self._distribute()
         for lot in sorted(self._lots.values(), key=lambda lot: lot.used):
             self._flush(lot)
             self._close(lot)

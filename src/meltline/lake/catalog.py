@@ -33,7 +33,7 @@ class Catalog:
         try:
             return Table(self.jvm, identifier, self.java.loadTable(self._named(identifier)))
         except Py4JJavaError as error:
-            if "NoSuchTableException" in exception_names(error):
+            if {"NoSuchTableException", "NoSuchNamespaceException"} & set(exception_names(error)):
                 return None
             raise translate(error, f"cannot load table {identifier}") from None
 

@@ -22,10 +22,10 @@ retry. True lets the commit go on; raising stops it too."""
 def append_files(
     table: Table, contents: Sequence[str], summary: Mapping[str, str],
     properties: Mapping[str, str], fence: Fence, stop_at: int | None = None,
-) -> int | None:
+) -> bool:
     """Append data files (content-file JSON) and set properties in one metadata commit.
 
-    Returns the new snapshot's id, or None when the fence said no. Raises CommitConflict,
+    False when the fence said no. Raises CommitConflict,
     CommitUnknown or what the fence raised. `stop_at` bounds the ancestry shown to the fence.
     """
     jvm = table.jvm
@@ -48,12 +48,12 @@ def append_files(
         transaction.commitTransaction()
     except Py4JJavaError as error:
         if guard.refused:
-            return None
+            return False
         if guard.failure is not None:
             raise guard.failure from None
         raise translate(error, f"cannot commit to table {table.identifier}") from None
     table.refresh()
-    return table.current_snapshot_id()
+    return True
 
 
 class _Guard:
@@ -93,21 +93,3 @@ class _Guard:
 
     class Java:
         implements = ["org.apache.iceberg.SnapshotAncestryValidator"]  # noqa: RUF012
-
-
-Changes = Callable[[Mapping[str, str]], Mapping[str, str]]
-
-
-def swap_properties(table: Table, changes: Changes) -> None:
-    """Compare-and-swap of the table's properties.
-
-    `changes` gets the current properties and returns all of the new ones; it may raise to give
-    up. Raises CommitConflict when somebody else was faster: nothing was written then.
-    """
-    try:
-        operations = table.java.operations()
-        base = operations.refresh()
-        wanted = changes(dict(base.properties()))
-        operations.commit(base, base.replaceProperties(table.jvm.map(wanted)))
-    except Py4JJavaError as error:
-        raise translate(error, f"cannot update table {table.identifier}") from None

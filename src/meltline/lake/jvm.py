@@ -15,6 +15,7 @@ from meltline.redact import redact
 
 _CONFLICTS = ("CommitFailedException",)
 _UNKNOWN = ("CommitStateUnknownException",)
+_FINAL = ("IllegalArgumentException", "ValidationException", "UnsupportedOperationException")
 _USERS_MISTAKES = ("NotAuthorizedException", "ForbiddenException", "BadRequestException")
 
 
@@ -58,6 +59,8 @@ def translate(error: Py4JJavaError, doing: str) -> MeltlineError:
         return CommitUnknown(text)
     if any(name in _USERS_MISTAKES for name in names):
         return RunError(text, hint="check the catalog's address and credentials")
+    if names[0] in _FINAL:
+        return RunError(text)
     return Retryable(text)
 
 

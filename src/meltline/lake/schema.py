@@ -40,15 +40,16 @@ def add_columns(table: Table, wanted: Iterable[Addition]) -> bool:
 
 
 def _add(table: Table, update: Any, addition: Addition) -> Any:
-    type_ = _java_type(table, addition)
-    if addition.parent is None:
-        return update.addColumn(addition.name, type_)
-    return update.addColumn(addition.parent, addition.name, type_)
+    # the form with a parent, also without one: the other takes a dot in a name for a path
+    return update.addColumn(addition.parent, addition.name, _java_type(table, addition))
 
 
 def _has(table: Table, addition: Addition) -> bool:
+    """Among the parent's own fields: `a.b` is a name, or `b` inside of `a`."""
+    schema = table.java.schema()
+    struct = schema.asStruct() if addition.parent is None else schema.findType(addition.parent)
     path = addition.name if addition.parent is None else f"{addition.parent}.{addition.name}"
-    return table.java.schema().findField(path) is not None
+    return struct.field(addition.name) is not None or schema.findField(path) is not None
 
 
 def _java_type(table: Table, addition: Addition) -> Any:

@@ -7,6 +7,7 @@ import time
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 
 from meltline.engine.lane import EpochResult
+from meltline.errors import UserError
 
 
 class Metrics:
@@ -45,7 +46,11 @@ class Metrics:
             ["pipeline"], registry=self.registry)
 
     def serve(self, port: int, address: str = "127.0.0.1") -> None:
-        start_http_server(port, address, registry=self.registry)
+        try:
+            start_http_server(port, address, registry=self.registry)
+        except OSError as error:
+            raise UserError(f"metrics cannot be served on {address}:{port}: {error.strerror}",
+                            hint="choose another port with --metrics-port") from None
 
     def epoch_done(self, result: EpochResult) -> None:
         pipeline = result.epoch.pipeline

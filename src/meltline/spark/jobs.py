@@ -35,6 +35,8 @@ class SparkJobs:
     def run(self, works: Sequence[TaskWork], description: str) -> list[TaskReport]:
         if not works:
             return []
+        # a pool of its own per pipeline: a long epoch of one does not hold up the others
+        self._context.setLocalProperty("spark.scheduler.pool", works[0].place.pipeline)
         self._context.setJobGroup(description, description, interruptOnCancel=False)
         run_id = self._run_id
         try:

@@ -67,6 +67,7 @@ def _jvm_speaks_to(log: Path) -> Iterator[None]:
         old.unlink(missing_ok=True)
     sys.stderr.flush()
     ours = os.dup(2)
+    log.touch(mode=0o600)  # an error of Java's may hold what only its owner may read
     with log.open("ab") as target:
         os.dup2(target.fileno(), 2)
     try:

@@ -36,6 +36,7 @@ class MemoryLedger:
     owners: list[Owner] = field(default_factory=list)
     blobs: Blobs = field(default_factory=MemoryBlobs)
     mine: Owner | None = None
+    identity: str = "memory"
 
     def as_seen_by(self, owner: Owner) -> MemoryLedger:
         seen = MemoryLedger(self.pipeline, self.lanes, self.owners, self.blobs)

@@ -258,7 +258,7 @@ ARROW: list[tuple[pa.DataType, Guess]] = [
     (pa.binary(), "binary"), (pa.large_binary(), "binary"), (pa.binary(4), "binary"),
     (pa.date32(), "date"), (pa.time64("us"), "time"), (pa.timestamp("us"), "timestamp"),
     (pa.timestamp("ms"), "timestamp"), (pa.timestamp("us", "UTC"), "timestamptz"),
-    (pa.timestamp("ns"), "timestamp_ns"), (pa.timestamp("ns", "UTC"), "timestamptz_ns"),
+    (pa.timestamp("ns"), "timestamp"), (pa.timestamp("ns", "UTC"), "timestamptz"),
     (pa.null(), NULL), (pa.list_(pa.int64()), {"list": "long"}),
     (pa.large_list(pa.string()), {"list": "string"}),
     (pa.struct({"a": pa.int64()}), struct(a="long")),

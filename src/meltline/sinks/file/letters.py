@@ -20,6 +20,7 @@ from meltline.engine.epoch import Epoch
 from meltline.engine.sink import Published
 from meltline.engine.token import Token
 from meltline.engine.work import TaskPlace
+from meltline.errors import Retryable, RunError
 from meltline.kernels.storage import open_storage
 
 
@@ -52,10 +53,22 @@ class FileLetters:
             report = json.loads(text)
             final = f"{root}/{letter_name(epoch, report['shard'])}"
             staged = f"{root}/{report['path']}"
-            if filesystem.get_file_info(staged).type != pa.fs.FileType.NotFound:
+            if not _exists(filesystem, staged):
+                if _exists(filesystem, final):
+                    continue
+                raise RunError(f"the dead letters of a task are not in {self.location}",
+                               hint="dlq.file.path must be a place that the driver and every "
+                                    "worker share")
+            try:
                 filesystem.move(staged, final)
+            except OSError as error:
+                raise Retryable(f"dead letters cannot be put in place: {error}") from None
             count += report["count"]
         return Published(self.location, None, files=len(reports), rows=count)
+
+
+def _exists(filesystem: Any, path: str) -> bool:
+    return bool(filesystem.get_file_info(path).type != pa.fs.FileType.NotFound)
 
 
 def letter_name(epoch: Epoch, shard: int) -> str:

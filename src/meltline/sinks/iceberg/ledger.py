@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
+import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from meltline.engine.ledger import LaneState, Owner
 from meltline.engine.protocols import Blobs
-from meltline.errors import CommitConflict, CommitUnknown, Fenced, PositionLost
+from meltline.errors import CommitConflict, CommitUnknown, Fenced, PositionLost, Retryable
 from meltline.kernels.storage import open_storage
 from meltline.lake.catalog import Catalog
-from meltline.lake.commit import swap_properties
+from meltline.lake.commit import Fence, Lookup, append_files
+from meltline.lake.jvm import java_errors
 from meltline.lake.table import Table
 from meltline.sinks.iceberg.summary import LEDGER_OWNER, LEDGER_VERSION, PIPELINE, lane_key
 
-TRIES = 20
+log = logging.getLogger("meltline.ledger")
+
+TRIES = 12
+KEPT_SNAPSHOTS = 30
 _SCHEMA = json.dumps({"type": "struct", "schema-id": 0, "fields": [
     {"id": 1, "name": "lane", "required": False, "type": "string",
      "doc": "no rows: the state is in the table's properties"}]})
@@ -44,8 +51,11 @@ class TableBlobs:
 
     def write(self, name: str, content: bytes) -> str:
         address = f"{self._location}/positions/{name}-{uuid.uuid4().hex}"
-        with self._io.new_output(address).create(overwrite=False) as stream:
-            stream.write(content)
+        try:
+            with self._io.new_output(address).create(overwrite=False) as stream:
+                stream.write(content)
+        except OSError as error:
+            raise Retryable(f"a part of the position cannot be stored: {error}") from None
         return address
 
     def read(self, address: str) -> bytes:
@@ -56,16 +66,19 @@ class TableBlobs:
             raise PositionLost(
                 f"a part of the recorded position is gone: {address}",
                 hint="restore the file; without it Meltline cannot tell what was read") from None
+        except OSError as error:
+            raise Retryable(f"a part of the position cannot be read: {error}") from None
 
 
 class IcebergLedger:
-    """See engine.ledger.Ledger. The swap is Iceberg's own commit of table metadata."""
+    """See engine.ledger.Ledger. The swap is Iceberg's own commit, fenced by the owner."""
 
     def __init__(self, table: Table, pipeline: str) -> None:
         self._table = table
         self._pipeline = pipeline
         self._mine: Owner | None = None
         self.blobs: Blobs = TableBlobs(table)
+        self.identity = str(table.java.uuid())
 
     @classmethod
     def open(cls, catalog: Catalog, namespace: str, pipeline: str) -> IcebergLedger:
@@ -85,17 +98,17 @@ class IcebergLedger:
     def claim(self, owner: Owner) -> Owner | None:
         previous: list[Owner | None] = []
 
-        def take(properties: Mapping[str, str]) -> Mapping[str, str]:
+        def take(properties: Lookup, _: Iterable[Lookup]) -> bool:
             previous[:] = [_owner(properties)]
-            return {**properties, LEDGER_OWNER: owner.to_text()}
+            return True
 
-        self._swap(take, lambda properties: _owner(properties) == owner)
+        self._commit({LEDGER_OWNER: owner.to_text()}, take)
         self._mine = owner
         return previous[0]
 
     def owner(self) -> Owner | None:
         self._table.refresh()
-        return _owner(self._table.properties)
+        return _owner(self._table.properties.get)
 
     def load(self, lane: str) -> LaneState | None:
         self._table.refresh()
@@ -103,13 +116,11 @@ class IcebergLedger:
         return None if text is None else LaneState.from_json(text, self._pipeline, lane)
 
     def save(self, lane: str, state: LaneState) -> None:
-        text = state.to_json()
-
-        def put(properties: Mapping[str, str]) -> Mapping[str, str]:
+        def mine(properties: Lookup, _: Iterable[Lookup]) -> bool:
             self._check_owner(_owner(properties))
-            return {**properties, lane_key(lane): text}
+            return True
 
-        self._swap(put, lambda properties: properties.get(lane_key(lane)) == text)
+        self._commit({lane_key(lane): state.to_json()}, mine)
 
     def _check_owner(self, found: Owner | None) -> None:
         if found != self._mine:
@@ -118,24 +129,35 @@ class IcebergLedger:
                 f"({self._mine}) stops and writes nothing more",
                 hint="run one driver per pipeline; `meltline status` shows the owner")
 
-    def _swap(
-        self, change: Callable[[Mapping[str, str]], Mapping[str, str]],
-        landed: Callable[[Mapping[str, str]], bool],
-    ) -> None:
-        """Repeat until the swap is in. After an unknown outcome, look before the next try."""
+    def _commit(self, changes: Mapping[str, str], fence: Fence) -> None:
+        """Repeat until the change is in. After an unknown outcome, look before the next try.
+
+        An empty snapshot comes along: it is what makes every catalog compare. A REST catalog
+        compares the branch, and takes a change of properties alone from whoever comes.
+        """
         for attempt in range(TRIES):
             try:
-                swap_properties(self._table, change)
+                append_files(self._table, [], {}, changes, fence)
+                self._forget_snapshots()
                 return
-            except CommitUnknown:
+            except (CommitUnknown, CommitConflict) as error:
                 self._table.refresh()
-                if landed(self._table.properties):
+                properties = self._table.properties
+                if all(properties.get(key) == value for key, value in changes.items()):
                     return
-            except CommitConflict:
                 if attempt == TRIES - 1:
                     raise
+                log.debug("ledger written again", extra={"reason": error.what})
+                time.sleep(min(0.05 * 2**attempt, 2.0))
+
+    def _forget_snapshots(self) -> None:
+        """Only the newest one matters."""
+        if self._table.java.operations().current().snapshots().size() > KEPT_SNAPSHOTS:
+            with suppress(Retryable), java_errors("cannot expire snapshots of the ledger"):
+                now = int(time.time() * 1000)
+                self._table.java.expireSnapshots().expireOlderThan(now).retainLast(1).commit()
 
 
-def _owner(properties: Mapping[str, str]) -> Owner | None:
-    text = properties.get(LEDGER_OWNER)
+def _owner(properties: Lookup) -> Owner | None:
+    text = properties(LEDGER_OWNER)
     return Owner.from_text(text) if text else None

@@ -72,15 +72,16 @@ def publish_files(
         if (found := find_published(table, epoch)) is not None:
             return found
         try:
-            snapshot_id = append_files(table, [file.content for file in files], summary,
-                                       {key: token.to_json()}, fence, stop_at=known)
+            landed = append_files(table, [file.content for file in files], summary,
+                                  {key: token.to_json()}, fence, stop_at=known)
         except (CommitConflict, CommitUnknown):
             conflicts += 1
             if conflicts >= TRIES:
                 raise
             sleep(min(0.1 * 2**conflicts, 5.0))
         else:
-            if snapshot_id is not None:
+            if landed:
+                snapshot_id = table.find_snapshot(BATCH_ID, batch_id)
                 return PublishedTable(table.identifier, snapshot_id, False, conflicts)
         table.refresh()
 

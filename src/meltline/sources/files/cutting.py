@@ -26,7 +26,7 @@ def cut_parts(
     total = sum(weigh(part) for part in files)
     busy = max(min(parallelism, -(-total // SMALL)), 1)
     rounds = max(-(-total // (split_size * busy)), 1)
-    target = max(-(-total // (rounds * busy)), 1)
+    target = max(-(-total // (rounds * busy)), 1) if total > SMALL else max(total, 1)
     groups: list[list[Part]] = []
     room = 0
     for part in _pieces(files, target, can_cut):
