@@ -225,3 +225,40 @@ def test_an_empty_epoch_makes_no_snapshot(lab: Lab) -> None:
     lab.drop_file([{"id": 1}])
     lab.run()
     assert lab.epochs("shop.orders") == [2]
+
+
+def test_odd_fields_do_not_stop_the_lane(lab: Lab) -> None:
+    """Names with dots, empty names, nesting without end, and lines that are no objects."""
+    deep: Any = 1
+    for _ in range(20):
+        deep = {"x": deep}
+    lab.sinks = [{"table_identifier": "s.t", "auto_create": True, "schema_evolution": True,
+                  "dlq": {"iceberg": {"table_identifier": "s.letters"}}}]
+    lab.drop_file(["[1, 2]", "5", {"id": 1, "a": {"b": 1}}])
+    lab.run()
+    lab.drop_file([{"id": 2, "user.name": "x", "e": {"": 1, "f": 2}, "": 3, "deep": deep},
+                   {"id": 3, "g": {"": 1}}, "null"])
+    lab.run()
+    rows = sorted(lab.rows("s.t"), key=lambda row: row["id"])
+    assert [row["id"] for row in rows] == [1, 2, 3]
+    assert rows[1]["user.name"] == "x"
+    assert rows[1]["e"] == {"f": 2}
+    assert len(lab.rows("s.letters")) == 3
+
+
+def test_one_event_may_become_several_rows(lab: Lab) -> None:
+    query = "SELECT json_object('id', unnest([1, 2, 3]), 'x', 1.0) AS body, meta, ord FROM events"
+    lab.extra = {"processor": [{"sql": {"query": query}}]}
+    lab.sinks = [{"table_identifier": "s.t", "auto_create": True}]
+    lab.drop_file([{"any": 1}, {"any": 2}])
+    lab.run()
+    assert sorted(row["id"] for row in lab.rows("s.t")) == [1, 1, 2, 2, 3, 3]
+
+
+def test_a_table_cannot_be_sink_and_dlq_at_once(lab: Lab) -> None:
+    lab.sinks = [{"table_identifier": "s.a", "auto_create": True},
+                 {"table_identifier": "s.b", "auto_create": True,
+                  "dlq": {"iceberg": {"table_identifier": "s.A"}}}]
+    lab.drop_file([{"id": 1}])
+    with pytest.raises(UserError, match=r"table s.a of pipeline 'lab' is a sink and a dlq"):
+        lab.run()

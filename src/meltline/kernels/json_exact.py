@@ -33,6 +33,7 @@ from pyiceberg.types import (
 from meltline.errors import UserError
 from meltline.kernels.extraction import RAW, extract_sql, places, unwrap_sql
 from meltline.kernels.nested import list_of, map_of, struct_of
+from meltline.kernels.quoting import identifier
 
 _INTEGRAL: dict[type, str] = {IntegerType: "INTEGER", LongType: "BIGINT"}
 _FLOATING: dict[type, str] = {FloatType: "FLOAT", DoubleType: "DOUBLE"}
@@ -147,11 +148,16 @@ def _decimal(value: str, type_: DecimalType) -> str:
 def _struct(value: str, type_: StructType, depth: int) -> str:
     parts = f"s{depth}"
     names = [f.name for f in type_.fields]
+    found = extract_sql(value, [(name, RAW) for name in names])
+    if len(found) == 1:
+        # DuckDB plans nested lambdas in exponential time: every bit of nesting counts
+        bound, inside = found[0], [f"{parts}.{identifier(name)}" for name in names]
+    else:
+        bound = "struct_pack(" + ", ".join(f"j{i} := {one}" for i, one in enumerate(found)) + ")"
+        inside = places(names, f"{parts}.j")
     values = [exact(place, f.field_type, depth + 1)
-              for place, f in zip(places(names, f"{parts}.j"), type_.fields, strict=True)]
-    found = ", ".join(f"j{i} := {structs}" for i, structs in enumerate(
-        extract_sql(value, [(name, RAW) for name in names])))
-    return (f"CASE WHEN starts_with({value}, '{{') THEN list_transform([struct_pack({found})], "
+              for place, f in zip(inside, type_.fields, strict=True)]
+    return (f"CASE WHEN starts_with({value}, '{{') THEN list_transform([{bound}], "
             f"lambda {parts}: {struct_of(values, type_, depth)})[1] END")
 
 

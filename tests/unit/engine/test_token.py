@@ -70,5 +70,13 @@ RECOVERED: dict[str, tuple[LaneState | None, list[Token], LaneState | None]] = {
 @pytest.mark.parametrize("case", RECOVERED)
 def test_recovered(case: str) -> None:
     state, tokens, expected = RECOVERED[case]
-    assert recovered(state, tokens, "p", "l") == expected
-    assert recovered(state, reversed(tokens), "p", "l") == expected
+    assert recovered(state, tokens, "p", "l", "") == expected
+    assert recovered(state, reversed(tokens), "p", "l", "") == expected
+
+
+def test_a_ledger_does_not_follow_the_token_of_another_one() -> None:
+    with pytest.raises(RunError, match=r"another pipeline of this name"):
+        recovered(DONE_3, [token(5)], "p", "l", "my-own-ledger")
+    lost = recovered(None, [token(5)], "p", "l", "my-own-ledger")
+    assert lost is not None
+    assert lost.epoch == 4
