@@ -140,8 +140,8 @@ class Lane:
 
     def _run(self, epoch: Epoch, todo: Sequence[int]) -> TaskReport:
         ends = [self.plan.sinks[i] for i in todo]
-        parts = tuple(SinkPart(end.sink.name, end.routes, end.sink.writer(epoch), end.letters,
-                               end.drop) for end in ends)
+        parts = tuple(SinkPart(end.sink.name, end.routes, end.sink.writer(epoch), end.letters)
+                      for end in ends)
         letters = tuple((one.key, one.writer(epoch)) for one in self.plan.letters)
         reader = self.plan.source.reader()
         splits = self.plan.source.splits(epoch.plan, epoch.parallelism, self.ledger.blobs)

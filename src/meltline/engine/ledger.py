@@ -12,6 +12,7 @@ from typing import Protocol
 
 from meltline.engine.epoch import Epoch
 from meltline.engine.protocols import Blobs
+from meltline.errors import Fenced
 from meltline.model.plan import Plan, Position
 
 
@@ -76,6 +77,14 @@ class LaneState:
             body["pending"]["at"], body["pending"]["parallelism"], body["pending"]["ledger"])
         position = None if body["position"] is None else Position(body["position"])
         return cls(body["epoch"], position, pending, body["published"], body["updated"])
+
+
+def taken_over(pipeline: str, mine: Owner | None, found: Owner | None) -> Fenced:
+    """What a driver says that finds somebody else in its place."""
+    return Fenced(
+        f"pipeline {pipeline!r} was taken over by {found}; this driver ({mine}) stops and writes "
+        f"nothing more",
+        hint="run one driver per pipeline; `meltline status` shows the owner")
 
 
 class Ledger(Protocol):

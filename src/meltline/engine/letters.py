@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meltline.engine.work import TaskWork
-from meltline.kernels.quoting import literal
+from meltline.expressions.quoting import quote_literal
 from meltline.model.dead_letter import DEAD_LETTERS
 from meltline.model.event import Shape
 
@@ -44,7 +44,7 @@ def letters_sql(work: TaskWork, shape: Shape, sink: str) -> str:
     if LINE in shape.metadata:
         source = f"json_merge_patch({source}, json_object('{LINE}', coalesce(meta.line, counted)))"
     return (
-        f"SELECT {literal(place.pipeline)} AS pipeline, {literal(sink)} AS sink, "
+        f"SELECT {quote_literal(place.pipeline)} AS pipeline, {quote_literal(sink)} AS sink, "
         f"{place.epoch}::BIGINT AS epoch, original.ord AS ord, reasons.reason AS reason, "
         f"{event} AS event, ({source})::VARCHAR AS source, "
         f"make_timestamptz({place.planned_at_ms} * 1000) AS failed_at "

@@ -6,9 +6,9 @@ import sqlite3
 import uuid
 from pathlib import Path
 
-from meltline.engine.ledger import LaneState, Owner
+from meltline.engine.ledger import LaneState, Owner, taken_over
 from meltline.engine.protocols import Blobs
-from meltline.errors import Fenced, PositionLost
+from meltline.errors import PositionLost
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS owners (pipeline TEXT PRIMARY KEY, owner TEXT NOT NULL);
@@ -78,10 +78,7 @@ class SqliteLedger:
         with _connect(self._path) as connection:
             found = self._owner(connection)
             if found != self._mine:
-                raise Fenced(
-                    f"pipeline {self._pipeline!r} was taken over by {found}; this driver "
-                    f"({self._mine}) stops and writes nothing more",
-                    hint="run one driver per pipeline; `meltline status` shows the owner")
+                raise taken_over(self._pipeline, self._mine, found)
             connection.execute("INSERT OR REPLACE INTO lanes VALUES (?, ?, ?)",
                                (self._pipeline, lane, state.to_json()))
 

@@ -69,15 +69,14 @@ class LetterWriter(Protocol):
 class SinkPart:
     """One sink of the pipeline, as a task needs it.
 
-    `letters` names the dead-letter target of its rejects; None with `drop` drops them, None
-    without counts them, and the epoch fails.
+    `letters` names the dead-letter target of its rejects. Without one they are only counted:
+    whether that is well is decided by the driver.
     """
 
     name: str
     routes: tuple[str, ...]
     writer: SinkWriter
     letters: str | None = None
-    drop: bool = False
 
 
 @dataclass(frozen=True)

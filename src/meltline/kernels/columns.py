@@ -21,9 +21,9 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
+from meltline.expressions.quoting import quote_identifier
 from meltline.kernels.extraction import RAW
 from meltline.kernels.json_exact import exact
-from meltline.kernels.quoting import identifier
 from meltline.kernels.typed import typed
 from meltline.model.event import Shape
 
@@ -75,5 +75,5 @@ def typed_column(shape: Shape, field: NestedField) -> Column:
     have = next((t for n, t in shape.fields.items() if n == field.name), None)
     if have is None:
         return Column("NULL")
-    source = f"row.{identifier(field.name)}"
+    source = f"row.{quote_identifier(field.name)}"
     return Column(typed(source, have, field.field_type))

@@ -12,10 +12,10 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField
 
+from meltline.expressions.quoting import quote_identifier, quote_literal
 from meltline.kernels.columns import Column, fast_column, typed_column
 from meltline.kernels.extraction import RAW, extract_sql, places
 from meltline.kernels.json_exact import exact
-from meltline.kernels.quoting import identifier, literal
 from meltline.kernels.retype import retype_table
 from meltline.model.event import Shape
 
@@ -120,7 +120,7 @@ def _json_fast(fields: list[NestedField]) -> _Way:
 def _json_exact(fields: list[NestedField], allows: Callable[[str], bool]) -> _Way:
     found = places([f.name for f in fields], "j")
     columns = [Column(exact(place, f.field_type)) for place, f in zip(found, fields, strict=True)]
-    names = ", ".join(literal(f.name) for f in fields if allows(f.name))
+    names = ", ".join(quote_literal(f.name) for f in fields if allows(f.name))
     matches = f"coalesce(list_has_any(json_keys(body), [{names}]), false)" if names else "false"
     return _Way(_named(extract_sql("body", [(f.name, RAW) for f in fields])), columns,
                 [f"{place}::VARCHAR" for place in found], matches)
@@ -135,7 +135,7 @@ def _typed(
 ) -> _Way:
     columns = [typed_column(shape, f) for f in fields]
     raws = [f"to_json({c.value})::VARCHAR" if c.value == "NULL"
-            else f"row.{identifier(f.name)}::VARCHAR"
+            else f"row.{quote_identifier(f.name)}::VARCHAR"
             for c, f in zip(columns, fields, strict=True)]
     known = any(f.name in shape.fields and allows(f.name) for f in fields)
     return _Way("row", columns, raws, "true" if known else "false")
@@ -150,11 +150,12 @@ def _incomplete(fields: list[NestedField]) -> str:
 
 
 def _reason(fields: list[NestedField]) -> str:
-    cases = [f"WHEN NOT matches THEN {literal(NO_MATCH)}"]
+    cases = [f"WHEN NOT matches THEN {quote_literal(NO_MATCH)}"]
     for i, field in enumerate(fields):
         if field.required:
-            missing = literal(f'required column "{field.name}" is missing or null')
-            wrong = literal(f'required column "{field.name}" ({field.field_type}) cannot take ')
+            missing = quote_literal(f'required column "{field.name}" is missing or null')
+            wrong = quote_literal(
+                f'required column "{field.name}" ({field.field_type}) cannot take ')
             cases.append(f"WHEN c{i} IS NULL AND r{i} IS NULL THEN {missing}")
             cases.append(f"WHEN c{i} IS NULL THEN {wrong} || left(r{i}, 100)")
     return "CASE " + " ".join(cases) + " END"

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from meltline.kernels.quoting import identifier, literal
+from meltline.expressions.quoting import quote_identifier, quote_literal
 
 RAW = "JSON"
 _KEEP_DIGITS = {"\x01": "DECIMAL(1,0)"}
@@ -30,7 +30,7 @@ def extract_sql(value: str, kinds: Sequence[tuple[str, str]]) -> list[str]:
 
 def places(names: Sequence[str], structs: str) -> list[str]:
     """SQL: where each key is, when the structs of `extract_sql` are called `structs`0, 1, ..."""
-    return [f"{structs}{group}.{identifier(name)}"
+    return [f"{structs}{group}.{quote_identifier(name)}"
             for name, group in zip(names, _groups(names), strict=True)]
 
 
@@ -40,7 +40,7 @@ def unwrap_sql(value: str, kind: Any) -> str:
 
 
 def _spec(kinds: dict[str, Any]) -> str:
-    return literal(json.dumps({**kinds, **_KEEP_DIGITS}, ensure_ascii=False))
+    return quote_literal(json.dumps({**kinds, **_KEEP_DIGITS}, ensure_ascii=False))
 
 
 def _groups(names: Sequence[str]) -> list[int]:

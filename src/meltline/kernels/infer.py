@@ -128,13 +128,18 @@ class _Ids:
                 for id_, name, guess in named]
 
 
+def _nameable(name: str) -> bool:
+    """Iceberg takes no empty name, and SQL none with the character NUL."""
+    return bool(name) and "\0" not in name
+
+
 def _of_structure(structure: Any, in_list: bool = False, depth: int = 0) -> Guess:
     """`JSON` stands for an object without fields, and in lists also for items that differ."""
     if isinstance(structure, dict | list) and depth > DEEPEST:
         return "string"
     if isinstance(structure, dict):
         return {"struct": {name: _of_structure(inner, in_list, depth + 1)
-                           for name, inner in structure.items() if name}}
+                           for name, inner in structure.items() if _nameable(name)}}
     if isinstance(structure, list):
         inner = _of_structure(structure[0], True, depth + 1)
         return NULL if inner == NULL else {"list": inner}

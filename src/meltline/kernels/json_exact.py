@@ -31,9 +31,9 @@ from pyiceberg.types import (
 )
 
 from meltline.errors import UserError
+from meltline.expressions.quoting import quote_identifier
 from meltline.kernels.extraction import RAW, extract_sql, places, unwrap_sql
 from meltline.kernels.nested import list_of, map_of, struct_of
-from meltline.kernels.quoting import identifier
 
 _INTEGRAL: dict[type, str] = {IntegerType: "INTEGER", LongType: "BIGINT"}
 _FLOATING: dict[type, str] = {FloatType: "FLOAT", DoubleType: "DOUBLE"}
@@ -151,7 +151,7 @@ def _struct(value: str, type_: StructType, depth: int) -> str:
     found = extract_sql(value, [(name, RAW) for name in names])
     if len(found) == 1:
         # DuckDB plans nested lambdas in exponential time: every bit of nesting counts
-        bound, inside = found[0], [f"{parts}.{identifier(name)}" for name in names]
+        bound, inside = found[0], [f"{parts}.{quote_identifier(name)}" for name in names]
     else:
         bound = "struct_pack(" + ", ".join(f"j{i} := {one}" for i, one in enumerate(found)) + ")"
         inside = places(names, f"{parts}.j")

@@ -20,9 +20,9 @@ from pyiceberg.types import (
     UUIDType,
 )
 
+from meltline.expressions.quoting import quote_identifier
 from meltline.kernels.json_exact import exact, uuid_bytes
 from meltline.kernels.nested import list_of, map_of, struct_of
-from meltline.kernels.quoting import identifier
 
 _SQL_NAMES = {
     "boolean": "BOOLEAN", "int": "INTEGER", "long": "BIGINT", "float": "FLOAT",
@@ -63,7 +63,7 @@ def _scalar(source: str, have: str, want: IcebergType, depth: int) -> str:
 
 def _struct(source: str, have: DuckDBPyType, want: StructType, depth: int) -> str:
     known = _children(have)
-    values = [_value(f"{source}.{identifier(f.name)}", known[f.name], f.field_type, depth + 1)
+    values = [_value(f"{source}.{quote_identifier(f.name)}", known[f.name], f.field_type, depth + 1)
               if f.name in known else "NULL" for f in want.fields]
     return f"CASE WHEN {source} IS NOT NULL THEN {struct_of(values, want, depth)} END"
 

@@ -15,9 +15,9 @@ from meltline.engine.report import SinkReport
 from meltline.engine.sink import Published
 from meltline.engine.token import Token, already_published
 from meltline.engine.work import TaskPlace
+from meltline.expressions.quoting import quote_literal
 from meltline.kernels.convert import REJECTS
 from meltline.kernels.infer import keys_sql
-from meltline.kernels.quoting import literal
 from meltline.model.event import BODY, Shape
 
 
@@ -109,10 +109,11 @@ class OpenMemory:
         if self.columns is not None:
             names = {name for (name,) in connection.sql(keys_sql(events)).fetchall()}
             self.new |= names - self.columns
-        bad = f"contains({BODY}, {literal(self.refuses)})" if self.refuses else "false"
+        bad = f"contains({BODY}, {quote_literal(self.refuses)})" if self.refuses else "false"
         good = connection.sql(f"SELECT {BODY} FROM {events} WHERE NOT {bad} ORDER BY ord")
         refused = connection.sql(
-            f"SELECT ord, {literal(f'holds {self.refuses}')} AS reason FROM {events} WHERE {bad}")
+            f"SELECT ord, {quote_literal(f'holds {self.refuses}')} AS reason "
+            f"FROM {events} WHERE {bad}")
         return Sorted([body for (body,) in good.fetchall()],
                       refused.to_arrow_table().cast(REJECTS))
 

@@ -194,26 +194,22 @@ def test_a_failing_lane_leaves_the_others_alone() -> None:
 
 
 def test_one_stop_ends_all_lanes() -> None:
+    """The second lane to publish stops both; the first one is waiting for its next epoch."""
     stop = threading.Event()
-    recorder = Recorder()
-    made = [MemorySink("one"), MemorySink("two")]
-    runners = [LaneRunner(lane(ListSource(bodies(0, 5)), sink, sink.name), PACE, recorder)
+    published: set[str] = set()
+
+    class Counting(MemorySink):
+        def publish(self, *args: Any) -> Any:
+            done = super().publish(*args)
+            published.add(self.name)
+            if len(published) == 2:
+                stop.set()
+            return done
+
+    made = [Counting("one"), Counting("two")]
+    runners = [LaneRunner(lane(ListSource(bodies(0, 5)), sink, sink.name), PACE, Recorder())
                for sink in made]
-    ended: list[list[BaseException]] = []
-    thread = threading.Thread(target=lambda: ended.append(run_lanes(runners, stop)))
-    thread.start()
-    published = threading.Event()
-
-    def watch() -> None:
-        while not all(sink.rows for sink in made):
-            published.wait(0.01)
-        stop.set()
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    watcher.join(30)
-    thread.join(30)
-    assert ended == [[]]
+    assert run_lanes(runners, stop) == []
     assert all(sink.rows == bodies(0, 5) for sink in made)
 
 

@@ -120,7 +120,7 @@ def test_rejects_are_counted_sampled_and_sent_as_they_arrived() -> None:
 
 
 def test_rejects_without_a_target_are_only_counted() -> None:
-    report = run(work(['{"n":"x"}'], SinkPart("t", (), REFUSES_X, drop=True)))
+    report = run(work(['{"n":"x"}'], SinkPart("t", (), REFUSES_X)))
     assert (report.sinks[0].rejected, report.letters) == (1, {})
 
 

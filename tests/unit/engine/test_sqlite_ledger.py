@@ -91,6 +91,14 @@ def test_claiming_again_takes_it_back(path: Path) -> None:
     older.save("l", LaneState(2))
 
 
+def test_a_ledger_knows_itself(path: Path, tmp_path: Path) -> None:
+    """Drawn once: a token on a table says which of two ledgers of one name it is from."""
+    one, again = SqliteLedger(path, "p"), SqliteLedger(path, "q")
+    other = SqliteLedger(tmp_path / "other.db", "p")
+    assert one.identity == again.identity != other.identity
+    assert one.identity
+
+
 def test_blobs(path: Path) -> None:
     ledger = opened(path, ANNA)
     addresses = [ledger.blobs.write("seen", content) for content in (b"", b"\0\xff", b"x" * 10**6)]

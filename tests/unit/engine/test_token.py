@@ -70,8 +70,8 @@ RECOVERED: dict[str, tuple[LaneState | None, list[Token], LaneState | None]] = {
 @pytest.mark.parametrize("case", RECOVERED)
 def test_recovered(case: str) -> None:
     state, tokens, expected = RECOVERED[case]
-    assert recovered(state, tokens, "p", "l", "") == expected
-    assert recovered(state, reversed(tokens), "p", "l", "") == expected
+    assert recovered(state, tokens, "p", "l", "led") == expected
+    assert recovered(state, reversed(tokens), "p", "l", "led") == expected
 
 
 def test_a_ledger_does_not_follow_the_token_of_another_one() -> None:

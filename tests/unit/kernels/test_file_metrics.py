@@ -139,6 +139,25 @@ def test_a_row_group_without_any_number_leaves_no_bound(tmp_path: Path) -> None:
     assert (found["lower-bounds"], found["upper-bounds"]) == ({}, {})
 
 
+def test_what_is_not_a_number_is_counted(tmp_path: Path) -> None:
+    nan = float("nan")
+    schema = Schema(optional(1, "d", DoubleType()), optional(2, "f", FloatType()),
+                    optional(3, "l", LongType()), optional(4, "a.b", DoubleType()))
+    chunk = table(schema, {"d": [nan, 1.0, None, nan], "f": [1.0, 2.0, None, None],
+                           "l": [1, 2, 3, 4], "a.b": [None, None, None, nan]})
+    found = metrics(tmp_path, schema, [chunk, chunk])
+    assert found["nan-value-counts"] == {1: 4, 2: 0, 4: 2}
+    assert found["null-value-counts"] == {1: 2, 2: 4, 3: 0, 4: 6}
+
+
+def test_floats_inside_of_others_have_no_bounds(tmp_path: Path) -> None:
+    """Nobody counts what is not a number there, and a reader would trust the bounds."""
+    schema = Schema(optional(1, "s", StructType(optional(2, "d", DoubleType()))))
+    chunk = table(schema, {"s": [{"d": 1.0}, {"d": float("nan")}]})
+    found = metrics(tmp_path, schema, [chunk])
+    assert (found["lower-bounds"], found["nan-value-counts"]) == ({}, {})
+
+
 def test_zero_is_bounded_by_both_zeros(tmp_path: Path) -> None:
     schema, chunks = column(DoubleType(), [0.0], [-0.0])
     found = metrics(tmp_path, schema, chunks)

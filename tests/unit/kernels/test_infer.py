@@ -48,6 +48,10 @@ def struct(**fields: Guess) -> Guess:
     return {"struct": fields}
 
 
+def lists(inner: Guess, depth: int) -> Guess:
+    return inner if depth == 0 else {"list": lists(inner, depth - 1)}
+
+
 GUESSED: dict[str, tuple[list[Any], Guess]] = {
     "scalars": ([{"b": True, "l": 1, "n": -1, "d": 1.5, "s": "x"}],
                 struct(b="boolean", l="long", n="long", d="double", s="string")),
@@ -75,6 +79,10 @@ GUESSED: dict[str, tuple[list[Any], Guess]] = {
                             {"struct": {"a.b": "long", "é😀": "long", 'it\'s "q"': "long"}}),
     "names that differ in case": (['{"a":1,"A":"x"}'], struct(a="long", A="string")),
     "no fields": (["{}"], struct()),
+    "a name that is empty": (['{"":1,"a":{"":2,"b":3}}'], struct(a=struct(b="long"))),
+    "no object": (["[1]", "5", {"v": 1}], struct(v="long")),
+    "deep enough": (['{"v":[[[[[[1]]]]]]}'], struct(v=lists("long", 6))),
+    "too deep": (['{"v":[[[[[[[1]]]]]]]}'], struct(v=lists("string", 6))),
     "no events": ([], NULL),
 }  # fmt: skip
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
+from pyiceberg.schema import Schema
 from pyiceberg.types import (
     DecimalType,
     DoubleType,
@@ -15,9 +17,11 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from meltline.kernels.convert import NO_MATCH
+from meltline.kernels.convert import NO_MATCH, Converter
+from meltline.model.event import json_shape
 from meltline.sinks.iceberg.writer import KeyFilter
 from tests.unit.kernels.conversion import (
+    CONNECTION,
     convert,
     dumps,
     optional,
@@ -190,6 +194,18 @@ def test_filtered_keys_are_as_if_absent(keys: KeyFilter, allowed: set[str]) -> N
 def test_a_filtered_required_column_is_missing() -> None:
     converted = convert([ID, NOTE], ['{"id":1,"note":"a"}'], KeyFilter(exclude=("id",)).allows)
     assert reasons(converted) == {0: MISSING_ID}
+
+
+def test_several_rows_of_one_event_are_all_decided() -> None:
+    """A processor may unfold an event into several, which keep its number."""
+    bodies = ['{"id":1}', '{"id":"2"}', '{"id":"x"}', '{"id":4}', '{"id":"+5"}']
+    CONNECTION.register("unfolded", pa.table({
+        "body": bodies, "ord": pa.array([0, 0, 0, 1, 1], pa.int64())}))
+    converter = Converter(Schema(ID, NOTE), json_shape())
+    converted = converter.convert(CONNECTION, "unfolded")
+    assert sorted(converted.rows.column("id").to_pylist()) == [1, 2, 4, 5]
+    assert converted.rejects.to_pylist() == [
+        {"ord": 0, "reason": 'required column "id" (long) cannot take "x"'}]
 
 
 def test_no_events() -> None:

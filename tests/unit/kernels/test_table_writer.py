@@ -128,18 +128,19 @@ LIMITS = {
     "one file at a time": WriteLimits(open_files=1),
     "three files at a time": WriteLimits(open_files=3),
     "little memory": WriteLimits(buffered=20_000, row_group=5_000, open_files=10),
-    "no memory": WriteLimits(buffered=0),
+    "no memory": WriteLimits(buffered=0, gathered=0),
+    "row by row": WriteLimits(row_group=1, gathered=1),
 }
 
 
 @pytest.mark.parametrize("by", SPECS)
 @pytest.mark.parametrize("limits", LIMITS)
 def test_nothing_is_lost_or_doubled(tmp_path: Path, by: str, limits: str) -> None:
-    chunks = [rows(start, 400) for start in range(0, 2000, 400)]
+    chunks = [rows(start, 200) for start in range(0, 1000, 200)]
     files = write(tmp_path, chunks, SPECS[by], LIMITS[limits],
-                  properties={TARGET_FILE_SIZE: "20000"})
+                  properties={TARGET_FILE_SIZE: "10000"})
     assert read(files) == multiset(chunks)
-    assert sum(file.record_count for file in files) == 2000
+    assert sum(file.record_count for file in files) == 1000
     assert len({file.path for file in files}) == len(files)
     assert {file.path for file in files} == {
         path.as_posix() for path in tmp_path.rglob("*.parquet")}
@@ -182,13 +183,15 @@ def test_one_file_while_there_is_room(tmp_path: Path) -> None:
 
 
 def test_open_files_and_memory_stay_within_the_limits(tmp_path: Path) -> None:
-    limits = WriteLimits(buffered=30_000, row_group=4_000, open_files=5)
+    limits = WriteLimits(buffered=30_000, row_group=4_000, open_files=5, gathered=1000)
     made = target(tmp_path, SCHEMA, spec((2, DayTransform())))
     writer = TableWriter(made, f"{tmp_path.as_posix()}/data/0-a", limits)
     chunks = [rows(start, 300, days=40) for start in range(0, 6000, 300)]
     for chunk in chunks:
         writer.add(chunk)
         lots = writer._lots.values()
+        assert sum(table.nbytes for table in writer._gathered) < limits.row_group
+        assert sum(table.num_rows for table in writer._gathered) < limits.gathered
         assert sum(lot.size for lot in lots) <= limits.buffered
         assert all(lot.size < limits.row_group for lot in lots)
         assert sum(lot.file is not None for lot in lots) <= limits.open_files

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from meltline.engine.work import TaskPlace
+from meltline.errors import RunError
 from meltline.model.dead_letter import DEAD_LETTERS
 from meltline.sinks.file.letters import FileLetters, dlq_object, letter_name
 from tests.unit.engine.epochs import epoch
@@ -102,6 +103,17 @@ def test_a_replay_replaces_what_was_published(tmp_path: Path) -> None:
     target.publish(epoch(), stage(target, 0, "second", letter()), "owner")
     assert published(tmp_path) == {letter_name(epoch(), 0): [{"n": 1}]}
     assert list((tmp_path / ".staging").iterdir()) == []
+
+
+def test_letters_that_the_driver_cannot_see(tmp_path: Path) -> None:
+    """A worker wrote them to a disk of its own: saying nothing would lose them."""
+    target = FileLetters(str(tmp_path))
+    reports = stage(target, 0, "a", letter())
+    for staged in (tmp_path / ".staging").iterdir():
+        staged.unlink()
+    with pytest.raises(RunError, match="the dead letters of a task are not in") as raised:
+        target.publish(epoch(), reports, "owner")
+    assert "every worker share" in str(raised.value.hint)
 
 
 def test_names_follow_from_the_epoch() -> None:

@@ -10,9 +10,9 @@ import uuid
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from meltline.engine.ledger import LaneState, Owner
+from meltline.engine.ledger import LaneState, Owner, taken_over
 from meltline.engine.protocols import Blobs
-from meltline.errors import CommitConflict, CommitUnknown, Fenced, PositionLost, Retryable
+from meltline.errors import CommitConflict, CommitUnknown, PositionLost, Retryable
 from meltline.kernels.storage import open_storage
 from meltline.lake.catalog import Catalog
 from meltline.lake.commit import Fence, Lookup, append_files
@@ -124,10 +124,7 @@ class IcebergLedger:
 
     def _check_owner(self, found: Owner | None) -> None:
         if found != self._mine:
-            raise Fenced(
-                f"pipeline {self._pipeline!r} was taken over by {found}; this driver "
-                f"({self._mine}) stops and writes nothing more",
-                hint="run one driver per pipeline; `meltline status` shows the owner")
+            raise taken_over(self._pipeline, self._mine, found)
 
     def _commit(self, changes: Mapping[str, str], fence: Fence) -> None:
         """Repeat until the change is in. After an unknown outcome, look before the next try.

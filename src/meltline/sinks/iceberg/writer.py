@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from meltline.engine.report import SinkReport
 from meltline.engine.work import TaskPlace
+from meltline.expressions.quoting import quote_literal
 from meltline.kernels.convert import NO_MATCH, REJECTS, Converted, Converter
 from meltline.kernels.infer import (
     NULL,
@@ -19,7 +20,6 @@ from meltline.kernels.infer import (
     keys_sql,
     merge,
 )
-from meltline.kernels.quoting import literal
 from meltline.kernels.structures import find_structures
 from meltline.kernels.write import TableWriter, WriteLimits
 from meltline.model.event import ROW, Shape
@@ -109,7 +109,7 @@ class OpenIceberg:
             if not new and not nested:
                 return NULL
             if not nested:
-                names = ", ".join(literal(name) for name in sorted(new))
+                names = ", ".join(quote_literal(name) for name in sorted(new))
                 events = (f"(SELECT * FROM {events} "
                           f"WHERE list_has_any(json_keys(body), [{names}]))")
         guess = _guess(connection, events, shape, self._settings.keys)
@@ -137,7 +137,7 @@ class OpenGuess:
     ) -> Nothing:
         guess = _guess(connection, events, shape, self._keys)
         if guess == NULL:
-            refused = f"SELECT ord, {literal(NO_MATCH)} AS reason FROM {events}"
+            refused = f"SELECT ord, {quote_literal(NO_MATCH)} AS reason FROM {events}"
             return Nothing(connection.sql(refused).to_arrow_table().cast(REJECTS))
         self._guess = merge(self._guess, guess)
         return Nothing(REJECTS.empty_table())

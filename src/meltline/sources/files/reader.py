@@ -19,6 +19,7 @@ from meltline.codecs.parquet import read_parquet
 from meltline.codecs.records import ByteStream, Records, Unreadable
 from meltline.codecs.window import BLOCK
 from meltline.errors import RunError
+from meltline.kernels.connection import connect
 from meltline.model.event import Shape
 from meltline.model.plan import Split
 from meltline.sources.files.chunks import METADATA, ROWS, Chunker, to_table
@@ -59,9 +60,9 @@ class FilesReader:
         chunker = Chunker()
         with ExitStack() as stack:
             stack.callback(lambda: self._count_skipped(opener))
-            connect = cache(lambda: stack.enter_context(closing(_connect())))
+            connection = cache(lambda: stack.enter_context(closing(connect())))
             for part, file in opener.open_all(read_split(split)):
-                for types, records in self._decode(part, file, connect):
+                for types, records in self._decode(part, file, connection):
                     yield from self._tables(part, types, records, chunker)
             yield from chunker.rest()
 
@@ -172,10 +173,3 @@ def _errors_named(path: str) -> Iterator[None]:
         ) from error
     except OSError as error:
         refuse(error, path)
-
-
-def _connect() -> duckdb.DuckDBPyConnection:
-    con = duckdb.connect()
-    con.execute("SET threads = 1")
-    con.execute("SET TimeZone = 'UTC'")
-    return con

@@ -14,10 +14,11 @@ import pyarrow as pa
 import pytest
 
 from meltline.codecs.json import mark_invalid
+from meltline.kernels.connection import connect
 from meltline.sources.files import cutting
 from meltline.sources.files.listing import FoundFile
 from meltline.sources.files.parts import read_plan
-from meltline.sources.files.reader import FilesReader, _connect
+from meltline.sources.files.reader import FilesReader
 from meltline.sources.files.settings import FilesSettings
 from meltline.sources.files.source import FilesSource
 from tests.unit.sources.files.memory_blobs import MemoryBlobs
@@ -121,7 +122,7 @@ def test_events_do_not_depend_on_how_a_plan_is_cut(
 
 def check_nothing_vanishes(tables: list[pa.Table], wanted: list[Event]) -> None:
     """The check for JSON loses no event: all good ones parse, all others tell why."""
-    con = _connect()
+    con = connect()
     events = sorted(flatten([mark_invalid(con, table) for table in tables]))
     con.close()
     assert [event[:5] for event in events] == [event[:5] for event in wanted]
