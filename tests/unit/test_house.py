@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
               "lake"},
     "spark": {"model", "errors", "redact", "engine"},
     "observe": {"model", "errors", "redact", "engine"},
-    "testing": {"model", "errors", "kernels", "engine"},
+    "testing": {"model", "errors", "expressions", "kernels", "engine"},
     "assembly": {"model", "errors", "redact", "expressions", "config", "codecs", "kernels",
                  "processors", "engine", "lake", "sources", "sinks", "spark", "observe"},
     "cli": {"model", "errors", "redact", "config", "engine", "spark", "observe", "assembly"},

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meltline.engine.work import TaskWork
+from meltline.errors import RunError
 from meltline.expressions.quoting import quote_literal
 from meltline.model.dead_letter import DEAD_LETTERS
 from meltline.model.event import Shape
@@ -24,6 +25,11 @@ def make_letters(
     letters = connection.sql(letters_sql(work, shape, sink)).to_arrow_table()
     connection.unregister("original")
     connection.unregister("reasons")
+    if letters.num_rows != reasons.num_rows:
+        raise RunError(
+            f"{reasons.num_rows - letters.num_rows} refused events cannot be found among those "
+            f"that were read: a processor changed their `ord`",
+            hint="let the sql processor pass `ord` on as it is")
     return letters.cast(DEAD_LETTERS)
 
 

@@ -38,7 +38,7 @@ from meltline.kernels.convert import Converter
 from meltline.model.event import json_shape
 from tests.unit.kernels.conversion import CONNECTION, KEY, optional, plain, register, required
 
-ROWS = 3000
+ROWS = 2000
 TYPES: list[IcebergType] = [
     BooleanType(), IntegerType(), LongType(), FloatType(), DoubleType(), DecimalType(10, 2),
     DecimalType(38, 10), DateType(), TimeType(), TimestampType(), TimestamptzType(),
