@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
-from pyspark import TaskContext
+from pyspark import Accumulator, TaskContext
 from pyspark.sql import SparkSession
 
 from meltline import errors
@@ -27,6 +27,7 @@ class SparkJobs:
     def __init__(self, session: SparkSession, run_id: str) -> None:
         self._context = session.sparkContext
         self._run_id = run_id
+        self._rows: dict[str, Accumulator[int]] = {}
 
     @property
     def parallelism(self) -> int:
@@ -39,17 +40,26 @@ class SparkJobs:
         self._context.setLocalProperty("spark.scheduler.pool", works[0].place.pipeline)
         self._context.setJobGroup(description, description, interruptOnCancel=False)
         run_id = self._run_id
+        rows = self._rows[description] = self._context.accumulator(0)
+
+        def run_and_count(work: TaskWork) -> str:
+            outcome = _run(work, run_id)
+            rows.add(json.loads(outcome).get("read", 0))
+            return outcome
+
         try:
-            outcomes = (self._context.parallelize(works, len(works))
-                        .map(lambda work: _run(work, run_id)).collect())
+            outcomes = self._context.parallelize(works, len(works)).map(run_and_count).collect()
         except Py4JJavaError as error:
             raise _failed(error) from None
+        finally:
+            del self._rows[description]
         for outcome in outcomes:
             _raise_if_error(outcome)
         return [TaskReport.from_json(outcome) for outcome in outcomes]
 
-    def progress(self, description: str) -> tuple[int, int]:
-        """Tasks done and tasks in all, of the job that runs under this description."""
+    def progress(self, description: str) -> tuple[int, int, int]:
+        """Tasks done, tasks in all, and events read by the tasks that are done."""
+        rows = self._rows.get(description)
         tracker = self._context.statusTracker()
         done = total = 0
         for job in tracker.getJobIdsForGroup(description):
@@ -58,7 +68,7 @@ class SparkJobs:
                 if detail := tracker.getStageInfo(stage):
                     done += detail.numCompletedTasks
                     total += detail.numTasks
-        return done, total
+        return done, total, 0 if rows is None else int(rows.value)
 
     def cancel(self) -> None:
         self._context.cancelAllJobs()
