@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from meltline.engine.crash import POINTS
-from tests.catalogs import Properties
+from tests.catalogs import KINDS, Properties
 from tests.lab import Lab
 from tests.shop import ORDERS, PAID, ROUTES, Shop, check_books
 
@@ -21,8 +21,13 @@ SEED = 31
 
 
 @pytest.fixture
-def lab(tmp_path: Path, spark: SparkSession, make_catalog: Callable[[str], Properties]) -> Lab:
-    return Lab(tmp_path, make_catalog("jdbc-sqlite"), spark, sinks=[dict(ORDERS), dict(PAID)],
+def lab(
+    request: pytest.FixtureRequest, tmp_path: Path, spark: SparkSession,
+    make_catalog: Callable[[str], Properties],
+) -> Lab:
+    """On a local catalog, or on the one that the test is parametrized with."""
+    kind = getattr(request, "param", "jdbc-sqlite")
+    return Lab(tmp_path, make_catalog(kind), spark, sinks=[dict(ORDERS), dict(PAID)],
                extra=dict(ROUTES), source={"max_files_per_epoch": 3})
 
 
@@ -33,6 +38,7 @@ def check(lab: Lab, shop: Shop) -> None:
     assert epochs == sorted(set(epochs)), "a snapshot per table and epoch"
 
 
+@pytest.mark.parametrize("lab", ["jdbc-sqlite", "rest-s3"], indirect=True)
 def test_killed_at_every_step(lab: Lab) -> None:
     """Each run first mends what the last one left behind, then dies at its own step."""
     shop = Shop(SEED)
@@ -50,9 +56,11 @@ def test_killed_at_random_moments(lab: Lab) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("lab", KINDS, indirect=True)
 def test_soak_of_random_kills(lab: Lab) -> None:
     """`make soak` sets MELTLINE_SOAK_SECONDS; a seed that fails becomes a test above."""
-    deadline = time.monotonic() + float(os.environ.get("MELTLINE_SOAK_SECONDS", "0"))
+    share = float(os.environ.get("MELTLINE_SOAK_SECONDS", "0")) / len(KINDS)
+    deadline = time.monotonic() + share
     while time.monotonic() < deadline:
         seed = random.SystemRandom().randrange(1 << 30)
         print(f"seed {seed}")  # noqa: T201
