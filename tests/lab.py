@@ -159,7 +159,7 @@ class Lab:
             self.spark.conf.set(f"{prefix}.{key}", value)
         reader = self.spark.read
         if snapshot_id is not None:
-            reader = reader.option("snapshot-id", snapshot_id)
+            reader = reader.option("versionAsOf", snapshot_id)
         return [row.asDict(recursive=True) for row in
                 reader.format("iceberg").load(f"{name}.{identifier}").collect()]
 

@@ -14,7 +14,7 @@ from meltline.engine.protocols import Source
 from meltline.engine.report import TaskReport, total
 from meltline.engine.sink import Letters, Published, Sink
 from meltline.engine.token import recovered
-from meltline.engine.work import SinkPart, TaskPlace, TaskWork
+from meltline.engine.work import Match, SinkPart, TaskPlace, TaskWork
 from meltline.errors import EventsRejected, RunError
 
 RunTasks = Callable[[Sequence[TaskWork], str], list[TaskReport]]
@@ -25,12 +25,14 @@ SETTLE_TRIES = 5
 
 @dataclass(frozen=True)
 class SinkEnd:
-    """A sink with what the pipeline says about it. `letters` is the key of a Letters."""
+    """A sink with what the pipeline says about it. `letters` is the key of a Letters, `match` one
+    more condition on the events it takes."""
 
     sink: Sink
     routes: tuple[str, ...] = ()
     letters: str | None = None
     drop: bool = False
+    match: Match | None = None
 
 
 @dataclass(frozen=True)
@@ -141,8 +143,8 @@ class Lane:
 
     def _run(self, epoch: Epoch, todo: Sequence[int]) -> TaskReport:
         ends = [self.plan.sinks[i] for i in todo]
-        parts = tuple(SinkPart(end.sink.name, end.routes, end.sink.writer(epoch), end.letters)
-                      for end in ends)
+        parts = tuple(SinkPart(end.sink.name, end.routes, end.sink.writer(epoch), end.letters,
+                               end.match) for end in ends)
         letters = tuple((one.key, one.writer(epoch)) for one in self.plan.letters)
         reader = self.plan.source.reader()
         splits = self.plan.source.splits(epoch.plan, epoch.parallelism, self.ledger.blobs)
