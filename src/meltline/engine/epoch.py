@@ -17,7 +17,8 @@ class Epoch:
 
     `planned_at_ms` is when the plan was made; `now()` in expressions is this time, so that a
     replay sees the same clock. `parallelism` is recorded so that a replay cuts the same tasks,
-    `ledger` so that a token says whose it is.
+    `ledger` so that a token says whose it is. `config` is the digest of the configuration that it
+    is published with (config/digest.py), empty when that is not known.
     """
 
     pipeline: str
@@ -27,6 +28,7 @@ class Epoch:
     planned_at_ms: int
     parallelism: int = 1
     ledger: str = ""
+    config: str = ""
 
     def batch_id(self, table: str) -> str:
         """The token that makes publishing this epoch to a table happen once."""

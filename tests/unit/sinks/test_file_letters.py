@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -137,3 +138,13 @@ def test_equal_places_have_equal_keys() -> None:
 
 def test_files_remember_no_epoch(tmp_path: Path) -> None:
     assert FileLetters(str(tmp_path)).token("p", "l") is None
+
+
+def test_letters_of_an_epoch_are_found_once_they_are_published(tmp_path: Path) -> None:
+    target = FileLetters(str(tmp_path / "dlq"))
+    assert not target.find(epoch())
+    staged = stage(target, 1, "a", letter())
+    assert not target.find(epoch())
+    target.publish(epoch(), staged, "me")
+    assert target.find(epoch())
+    assert not target.find(replace(epoch(4), planned_at_ms=epoch().planned_at_ms + 1))
