@@ -10,8 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from meltline.errors import ConfigurationChanged
+from meltline.testing import PowerCut
 from tests.catalogs import Properties
-from tests.lab import Killed, Lab
+from tests.lab import Lab
 from tests.shop import ORDERS, PAID, ROUTES
 
 EVENTS = [{"id": 1, "status": "PAID"}, {"id": 2, "status": "NEW"}, {"status": "PAID"}]
@@ -34,7 +35,7 @@ def stricter(lab: Lab) -> None:
 
 def half_published(lab: Lab) -> None:
     """As a crash between two tables leaves it: which one comes first is not ours to choose."""
-    with pytest.raises(Killed):
+    with pytest.raises(PowerCut):
         lab.run(crash_at="publish")
     assert lab.open_catalog().drop("shop.paid")
 
@@ -74,7 +75,7 @@ def test_the_command_says_what_to_do_and_ends_with_2(lab: Lab) -> None:
 
 def test_dead_letter_files_are_found_as_well(lab: Lab) -> None:
     lab.sinks[0]["dlq"] = {"file": {"path": "dlq"}}
-    with pytest.raises(Killed):
+    with pytest.raises(PowerCut):
         lab.run(crash_at="publish.letters")
     lab.extra = {"route": [{"paid": '/status == "NEW"'}]}
     with pytest.raises(ConfigurationChanged, match="the dead-letter target has it"):
@@ -86,7 +87,7 @@ def test_dead_letter_files_are_found_as_well(lab: Lab) -> None:
 
 @pytest.mark.parametrize("point", ["record", "write"])
 def test_an_epoch_that_no_table_has_runs_with_the_new_configuration(lab: Lab, point: str) -> None:
-    with pytest.raises(Killed):
+    with pytest.raises(PowerCut):
         lab.run(crash_at=point)
     lab.open_catalog().drop("shop.paid")
     stricter(lab)
