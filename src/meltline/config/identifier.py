@@ -25,10 +25,4 @@ def check_identifier(text: str) -> str:
     return text
 
 
-def split_identifier(identifier: str) -> tuple[tuple[str, ...], str]:
-    """The levels of the namespace, and the name of the table."""
-    *namespace, table = identifier.split(".")
-    return tuple(namespace), table
-
-
 TableIdentifier = Annotated[str, AfterValidator(check_identifier), InWords("`namespace.table`")]

@@ -38,7 +38,3 @@ class Epoch:
     def plan_digest(self) -> str:
         """Tells two epochs of the same number apart that do not hold the same data."""
         return hashlib.sha256(self.plan.to_json().encode()).hexdigest()[:16]
-
-    @property
-    def seed(self) -> str:
-        return f"{self.pipeline}:{self.lane}:{self.number}"

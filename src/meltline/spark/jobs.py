@@ -70,9 +70,6 @@ class SparkJobs:
                     total += detail.numTasks
         return done, total, 0 if rows is None else int(rows.value)
 
-    def cancel(self) -> None:
-        self._context.cancelAllJobs()
-
 
 def _run(work: TaskWork, run_id: str) -> str:
     """In the worker. An error that a retry cannot cure is returned, not raised: Spark would only

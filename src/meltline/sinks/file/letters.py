@@ -20,7 +20,7 @@ from meltline.engine.epoch import Epoch
 from meltline.engine.sink import Published
 from meltline.engine.token import Token
 from meltline.engine.work import TaskPlace
-from meltline.errors import Retryable, RunError
+from meltline.errors import Retryable, RunError, UserError
 from meltline.kernels.storage import open_storage
 
 
@@ -37,7 +37,11 @@ class FileLetters:
 
     def check(self) -> None:
         filesystem, path = _filesystem(self.location, self.storage)
-        filesystem.create_dir(path, recursive=True)
+        try:
+            filesystem.create_dir(path, recursive=True)
+        except OSError as error:
+            raise UserError(f"dead letters cannot be written to {self.location}: {error}",
+                            hint="dlq must name a folder that can be made and written") from None
 
     def token(self, pipeline: str, lane: str) -> Token | None:  # noqa: ARG002
         """Files carry no token: their names alone make publishing them twice harmless."""
