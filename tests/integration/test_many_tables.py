@@ -10,8 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from meltline.errors import UserError
+from meltline.testing import PowerCut
 from tests.catalogs import Properties
-from tests.lab import Killed, Lab
+from tests.lab import Lab
 
 SINK: dict[str, Any] = {
     "table_identifier": "shop.${/kind}", "auto_create": True, "schema_evolution": True,
@@ -64,7 +65,7 @@ def test_a_crash_between_two_tables_doubles_nothing(lab: Lab) -> None:
         if point is None:
             lab.run()
         else:
-            with pytest.raises(Killed):
+            with pytest.raises(PowerCut):
                 lab.run(crash_at=point)
     for table, rows in expected.items():
         assert {row["id"]: row["v"] for row in lab.rows(f"shop.{table}")} == rows

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from meltline.assembly.catalogs import Catalogs, resolve
 from meltline.config.catalog import CatalogBlock
+from meltline.config.digest import configuration_digest
 from meltline.config.dlq import DlqBlock
 from meltline.config.pipeline import PipelineBlock
 from meltline.config.sink_iceberg import IcebergSink as IcebergBlock
@@ -64,7 +65,8 @@ def assemble(
         sinks=tuple(ends), processors=block.processor, routes=tuple(block.routes.items()),
         letters=tuple(letters.values()), source_letters=_source_letters(block, ends, letters,
                                                                         catalogs, base),
-        drop_undecodable=block.on_error == "drop", parallelism=parallelism)
+        drop_undecodable=block.on_error == "drop", parallelism=parallelism,
+        config=configuration_digest(block))
     return PipelineParts(name, (lane,), Pace(files.polling_interval, _commit_interval(block)))
 
 
