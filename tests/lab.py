@@ -153,7 +153,7 @@ class Lab:
         """Every row, read by Spark's own Iceberg reader."""
         reader = self.spark_sql().read
         if snapshot_id is not None:
-            reader = reader.option("snapshot-id", snapshot_id)
+            reader = reader.option("versionAsOf", snapshot_id)
         found = reader.format("iceberg").load(f"{self.catalog['name']}.{identifier}")
         return [row.asDict(recursive=True) for row in found.collect()]
 
