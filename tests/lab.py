@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -119,18 +120,26 @@ class Lab:
 
     def rows(self, identifier: str, snapshot_id: int | None = None) -> list[Json]:
         """Every row, read by Spark's own Iceberg reader."""
+        reader = self.spark_sql().read
+        if snapshot_id is not None:
+            reader = reader.option("versionAsOf", snapshot_id)
+        found = reader.format("iceberg").load(f"{self.catalog['name']}.{identifier}")
+        return [row.asDict(recursive=True) for row in found.collect()]
+
+    def spark_sql(self) -> SparkSession:
+        """The session, in which the lab's catalog is known by its name."""
         assert self.spark is not None
-        name = self.catalog["name"]
-        prefix = f"spark.sql.catalog.{name}"
+        prefix = f"spark.sql.catalog.{self.catalog['name']}"
         self.spark.conf.set(prefix, "org.apache.iceberg.spark.SparkCatalog")
         self.spark.conf.set(f"{prefix}.cache-enabled", "false")
         for key, value in {"jdbc.schema-version": "V1", **self.catalog}.items():
             self.spark.conf.set(f"{prefix}.{key}", value)
-        reader = self.spark.read
-        if snapshot_id is not None:
-            reader = reader.option("versionAsOf", snapshot_id)
-        return [row.asDict(recursive=True) for row in
-                reader.format("iceberg").load(f"{name}.{identifier}").collect()]
+        return self.spark
+
+    def metadata_file(self, identifier: str) -> Path:
+        """The table's current metadata file, on local disk."""
+        location = str(self.table(identifier).java.operations().current().metadataFileLocation())
+        return Path(re.sub("^file:/+", "/", location))
 
     def snapshots(self, identifier: str) -> list[SnapshotInfo]:
         """Oldest first."""
