@@ -19,6 +19,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from meltline.engine.crash import POINTS
+from meltline.testing import PowerCut
 from tests.catalogs import KINDS, Properties
 from tests.changes.combination import (
     MODES,
@@ -29,7 +30,6 @@ from tests.changes.combination import (
     any_combination,
 )
 from tests.changes.trial import Trial
-from tests.lab import PowerCut
 
 SEED = 47
 EPOCHS = 4
