@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from py4j.protocol import Py4JJavaError
 from pyspark import Accumulator, TaskContext
@@ -19,6 +19,9 @@ from meltline.engine.work import TaskWork
 from meltline.redact import redact
 
 _ERROR = "meltline-error"
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
 
 
 class SparkJobs:
@@ -57,6 +60,26 @@ class SparkJobs:
             _raise_if_error(outcome)
         return [TaskReport.from_json(outcome) for outcome in outcomes]
 
+    def map(
+        self, function: Callable[[Item, str], Outcome], items: Sequence[Item], description: str,
+        pool: str,
+    ) -> list[Outcome]:
+        """See engine.protocols.MapItems."""
+        if not items:
+            return []
+        self._context.setLocalProperty("spark.scheduler.pool", pool)
+        self._context.setJobGroup(description, description, interruptOnCancel=False)
+        run_id = self._run_id
+
+        def call(item: Item) -> Outcome | str:
+            return _caught(lambda: function(item, _attempt(run_id)))
+
+        try:
+            outcomes = self._context.parallelize(items, len(items)).map(call).collect()
+        except Py4JJavaError as error:
+            raise _failed(error) from None
+        return [_unless_error(outcome) for outcome in outcomes]
+
     def progress(self, description: str) -> tuple[int, int, int]:
         """Tasks done, tasks in all, and events read by the tasks that are done."""
         rows = self._rows.get(description)
@@ -75,17 +98,32 @@ class SparkJobs:
 
 
 def _run(work: TaskWork, run_id: str) -> str:
-    """In the worker. An error that a retry cannot cure is returned, not raised: Spark would only
-    try the task again."""
+    """In the worker."""
+    place = replace(work.place, attempt=_attempt(run_id))
+    return _caught(lambda: run_task(replace(work, place=place)))
+
+
+def _attempt(run_id: str) -> str:
     context = TaskContext.get()
-    attempt = f"{run_id}.{context.taskAttemptId() if context else 0}"
+    return f"{run_id}.{context.taskAttemptId() if context else 0}"
+
+
+def _caught(call: Callable[[], Outcome]) -> Outcome | str:
+    """An error that another try of the same task cannot cure is returned, not raised: Spark would
+    only try the task again."""
     try:
-        return run_task(replace(work, place=replace(work.place, attempt=attempt)))
-    except errors.Retryable:
-        raise
+        return call()
     except errors.MeltlineError as error:
+        if isinstance(error, errors.Retryable) and not isinstance(error, errors.BaseMoved):
+            raise
         return json.dumps({_ERROR: type(error).__name__, "what": error.what, "at": error.at,
                            "hint": error.hint})
+
+
+def _unless_error(outcome: Outcome | str) -> Outcome:
+    if isinstance(outcome, str):
+        _raise_if_error(outcome)
+    return outcome  # type: ignore[return-value]
 
 
 def _raise_if_error(outcome: str) -> None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from meltline.engine.epoch import Epoch
 from meltline.engine.sink import Published
 from meltline.engine.token import Token, already_published
-from meltline.errors import CommitConflict, CommitUnknown
-from meltline.lake.commit import Lookup, append_files
+from meltline.errors import BaseMoved, CommitConflict, CommitUnknown
+from meltline.lake.change import Change
+from meltline.lake.commit import Fence, Lookup, commit_change
 from meltline.lake.table import Table
 from meltline.model.file_closed import FileClosed, unique_by_path
 from meltline.sinks.iceberg.summary import BATCH_ID, snapshot_summary, token_key
@@ -38,11 +39,13 @@ class PublishedTable:
     conflicts: int = 0
 
 
-def find_published(table: Table, epoch: Epoch) -> PublishedTable | None:
+def find_published(
+    table: Table, epoch: Epoch, branch: str | None = None
+) -> PublishedTable | None:
     """The epoch's trace in the table: in its properties, or in the history that is left."""
     token = load_token(table.properties, epoch.pipeline, epoch.lane)
     found = already_published(token, epoch, table.identifier)
-    snapshot_id = table.find_snapshot(BATCH_ID, epoch.batch_id(table.identifier))
+    snapshot_id = table.find_snapshot(BATCH_ID, epoch.batch_id(table.identifier), branch=branch)
     if snapshot_id is None and not found:
         return None
     return PublishedTable(table.identifier, snapshot_id, repeated=True)
@@ -52,38 +55,58 @@ def publish_files(
     table: Table, epoch: Epoch, files: Sequence[FileClosed], owner: str,
     sleep: Callable[[float], None] = time.sleep,
 ) -> PublishedTable:
-    """Commit the files, or find that they were committed. Retries conflicts; never doubles."""
+    """Append the files. See publish_change."""
+    change = Change([file.content for file in files])
+    rows = sum(file.record_count for file in files)
+    return publish_change(table, epoch, owner, lambda: change, rows, sleep=sleep)
+
+
+def publish_change(
+    table: Table, epoch: Epoch, owner: str, plan: Callable[[], Change], rows: int,
+    branch: str | None = None, sleep: Callable[[float], None] = time.sleep,
+) -> PublishedTable:
+    """Commit a change, or find that it was committed. Retries conflicts; never doubles.
+
+    `plan` is asked for the change before each try, with the table refreshed: what it computes from
+    the table is then no older than that. `rows` is for the summary."""
     table.refresh()
-    known = table.current_snapshot_id()
+    known = table.current_snapshot_id(branch)
     batch_id = epoch.batch_id(table.identifier)
-    summary = snapshot_summary(epoch, table.identifier, owner, len(files),
-                               sum(file.record_count for file in files))
-    token = Token.of(epoch, table.identifier)
-    key = token_key(epoch.pipeline, epoch.lane)
+    properties = {token_key(epoch.pipeline, epoch.lane):
+                  Token.of(epoch, table.identifier).to_json()}
+    fence = _fence(epoch, table.identifier)
     conflicts = 0
-
-    def fence(properties: Lookup, summaries: Iterable[Lookup]) -> bool:
-        text = properties(key)
-        if already_published(Token.from_json(text) if text else None, epoch, table.identifier):
-            return False
-        return all(summary(BATCH_ID) != batch_id for summary in summaries)
-
     while True:
-        if (found := find_published(table, epoch)) is not None:
+        if (found := find_published(table, epoch, branch)) is not None:
             return found
         try:
-            landed = append_files(table, [file.content for file in files], summary,
-                                  {key: token.to_json()}, fence, stop_at=known)
-        except (CommitConflict, CommitUnknown):
+            change = plan()
+            summary = snapshot_summary(epoch, table.identifier, owner, len(change.data_files),
+                                       rows, len(change.delete_files))
+            landed = commit_change(table, change, summary, properties, fence, known, branch)
+        except (CommitConflict, CommitUnknown) as error:
             conflicts += 1
             if conflicts >= TRIES:
                 raise
-            sleep(min(0.1 * 2**conflicts, 5.0))
+            # a moved base asks for another look, and the longer it waits, the more there is to see
+            sleep(0.0 if isinstance(error, BaseMoved) else min(0.1 * 2**conflicts, 5.0))
         else:
             if landed:
-                snapshot_id = table.find_snapshot(BATCH_ID, batch_id)
+                snapshot_id = table.find_snapshot(BATCH_ID, batch_id, branch=branch)
                 return PublishedTable(table.identifier, snapshot_id, False, conflicts)
         table.refresh()
+
+
+def _fence(epoch: Epoch, table: str) -> Fence:
+    key, batch_id = token_key(epoch.pipeline, epoch.lane), epoch.batch_id(table)
+
+    def fence(properties: Lookup, summaries: Iterable[Lookup]) -> bool:
+        text = properties(key)
+        if already_published(Token.from_json(text) if text else None, epoch, table):
+            return False
+        return all(summary(BATCH_ID) != batch_id for summary in summaries)
+
+    return fence
 
 
 def load_token(properties: Mapping[str, str], pipeline: str, lane: str) -> Token | None:

@@ -42,7 +42,7 @@ def lane_key(lane: str) -> str:
 
 
 def snapshot_summary(
-    epoch: Epoch, table: str, owner: str, data_files: int, rows: int
+    epoch: Epoch, table: str, owner: str, data_files: int, rows: int, delete_files: int = 0
 ) -> Mapping[str, str]:
     """What one published epoch says of itself."""
     position = epoch.plan.end.to_json()
@@ -54,7 +54,7 @@ def snapshot_summary(
         PLAN_DIGEST: epoch.plan_digest,
         OWNER: owner,
         DATA_FILES: str(data_files),
-        DELETE_FILES: "0",
+        DELETE_FILES: str(delete_files),
         ROWS: str(rows),
     }
     if len(position) <= POSITION_LIMIT:
