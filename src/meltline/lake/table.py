@@ -70,7 +70,7 @@ class Table:
     def find_snapshot(
         self, key: str, value: str, limit: int = 100, branch: str | None = None
     ) -> int | None:
-        """The newest snapshot of a branch whose summary says so, among the last `limit`."""
+        """The newest snapshot of the branch whose summary says so, among the last `limit`."""
         snapshot = self._head(branch)
         for _ in range(limit):
             if snapshot is None:
@@ -82,13 +82,13 @@ class Table:
         return None
 
     def current_snapshot_id(self, branch: str | None = None) -> int | None:
+        """Of the main branch, or of another one, which begins at the main one when it is new."""
         snapshot = self._head(branch)
         return None if snapshot is None else int(snapshot.snapshotId())
 
     def _head(self, branch: str | None) -> Any:
-        """A branch that does not exist yet begins where the main one stands."""
-        found = None if branch is None else self.java.snapshot(branch)
-        return self.java.currentSnapshot() if found is None else found
+        named = None if branch is None else self.java.snapshot(branch)
+        return self.java.currentSnapshot() if named is None else named
 
 
 def snapshot_info(snapshot: Any) -> SnapshotInfo:
