@@ -35,7 +35,7 @@ class Table:
 
     @property
     def properties(self) -> dict[str, str]:
-        return dict(self.java.properties())
+        return self.jvm.texts(self.java.properties())
 
     @property
     def location(self) -> str:
@@ -44,7 +44,7 @@ class Table:
     @property
     def io_properties(self) -> dict[str, str]:
         """What a worker needs to open files where this table lives, secrets included."""
-        return {str(k): str(v) for k, v in dict(self.java.io().properties()).items()}
+        return self.jvm.texts(self.java.io().properties())
 
     def target(self) -> TableTarget:
         """The table for the workers, at its current schema and partition spec."""
@@ -70,7 +70,7 @@ class Table:
         """Snapshots of the main branch, newest first, up to but without `stop_at`."""
         snapshot = self.java.currentSnapshot()
         while snapshot is not None and snapshot.snapshotId() != stop_at:
-            yield snapshot_info(snapshot)
+            yield snapshot_info(self.jvm, snapshot)
             parent = snapshot.parentId()
             snapshot = None if parent is None else self.java.snapshot(parent)
 
@@ -98,9 +98,9 @@ class Table:
         return self.java.currentSnapshot() if named is None else named
 
 
-def snapshot_info(snapshot: Any) -> SnapshotInfo:
+def snapshot_info(jvm: Jvm, snapshot: Any) -> SnapshotInfo:
     parent = snapshot.parentId()
     return SnapshotInfo(
         int(snapshot.snapshotId()), None if parent is None else int(parent),
         int(snapshot.timestampMillis()), str(snapshot.operation() or ""),
-        dict(snapshot.summary()))
+        jvm.texts(snapshot.summary()))
