@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from meltline.errors import RunError
 from meltline.lake.jvm import Jvm, java_errors
 from meltline.model.target import TableTarget
 
@@ -58,6 +60,11 @@ class Table:
                 io_properties=self.io_properties,
                 format_version=int(self.java.operations().current().formatVersion()),
             )
+
+    def delete_file(self, path: str) -> None:
+        """Remove a file that nothing refers to. One that stays behind does no harm."""
+        with suppress(RunError), java_errors(f"cannot remove {path}"):
+            self.java.io().deleteFile(path)
 
     def ancestry(self, stop_at: int | None = None) -> Iterator[SnapshotInfo]:
         """Snapshots of the main branch, newest first, up to but without `stop_at`."""
