@@ -19,6 +19,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from meltline.engine.crash import POINTS
+from meltline.testing import PowerCut
 from tests.catalogs import KINDS, Properties
 from tests.changes.combination import (
     MODES,
@@ -29,7 +30,6 @@ from tests.changes.combination import (
     any_combination,
 )
 from tests.changes.trial import Trial
-from tests.lab import Killed
 
 SEED = 47
 EPOCHS = 4
@@ -89,7 +89,7 @@ def run_and_compare(trial: Trial, epochs: int) -> None:
         trial.drop_epoch()
         if chance.random() < CRASHES:
             # not every epoch gets to every point: one without dead letters has none to publish
-            with suppress(Killed):
+            with suppress(PowerCut):
                 trial.lab.run(crash_at=chance.choice(POINTS))
         trial.lab.run()
         trial.check_now()

@@ -79,3 +79,15 @@ def test_a_table_of_version_1_is_refused(lab: Lab) -> None:
     lab.drop_file([change("c", 1)])
     with pytest.raises(UserError, match="format version 1, which knows no deleted rows"):
         lab.run()
+
+
+def test_a_branch_gets_the_changes_and_main_does_not(lab: Lab) -> None:
+    lab.sinks[0]["branch"] = "staging"
+    lab.drop_file([change("c", 1, "a"), change("c", 2, "b")])
+    lab.run()
+    lab.drop_file([change("u", 1, "a2"), change("d", 2)])
+    lab.run()
+    table = lab.table("shop.orders")
+    head = table.current_snapshot_id("staging")
+    assert {row["id"]: row["name"] for row in lab.rows("shop.orders", head)} == {1: "a2"}
+    assert table.java.currentSnapshot() is None

@@ -59,6 +59,9 @@ class Letters(Protocol):
 
     def token(self, pipeline: str, lane: str) -> Token | None: ...
 
+    def find(self, epoch: Epoch) -> bool:
+        """Whether letters of the epoch are published. May be slow: only asked in doubt."""
+
     def writer(self, epoch: Epoch) -> LetterWriter: ...
 
     def publish(self, epoch: Epoch, reports: Sequence[str], owner: str) -> Published: ...

@@ -86,9 +86,6 @@ class SparkJobs:
                     total += detail.numTasks
         return done, total, 0 if rows is None else int(rows.value)
 
-    def cancel(self) -> None:
-        self._context.cancelAllJobs()
-
 
 def _first_stage(work: TaskWork, run_id: str) -> Iterator[tuple[int, Outcome]]:
     """In the worker. Reports go along with what is scattered, each to some bucket."""

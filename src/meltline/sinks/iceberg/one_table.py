@@ -32,6 +32,7 @@ class OneTable:
         self._catalog = catalog
         self._block = block
         self._table: Table | None = None
+        self._made: IcebergWriter | None = None
         self.identifier = identifier
 
     def check(self) -> None:
@@ -58,8 +59,16 @@ class OneTable:
             return None
         return Published(self.identifier, found.snapshot_id, repeated=True)
 
-    def writer(self, epoch: Epoch) -> IcebergWriter:
-        """Without a table and without a schema to create it by, the writer only guesses one."""
+    def writer(self, epoch: Epoch, fresh: bool = True) -> IcebergWriter:
+        """Without a table and without a schema to create it by, the writer only guesses one.
+
+        Not `fresh`: as the table was when it was last looked at, without asking the catalog."""
+        if not fresh and self._made is not None:
+            return replace(self._made, batch_id=epoch.batch_id(self.identifier))
+        self._made = self._make_writer(epoch)
+        return self._made
+
+    def _make_writer(self, epoch: Epoch) -> IcebergWriter:
         table = self.load()
         if table is None and self._block.table_schema is not None:
             table = self._create_as_told()
@@ -73,6 +82,7 @@ class OneTable:
     def settle(self, guess: Any) -> bool:
         """Make the table, or columns, for events that have no place yet."""
         table = self.load()
+        self._made = None
         if table is None:
             self._create(iceberg_schema(guess), None)
             return True
@@ -80,6 +90,7 @@ class OneTable:
 
     def publish(self, epoch: Epoch, reports: Sequence[str], owner: str) -> Published:
         table = self.load()
+        self._made = None
         if table is None:
             raise RunError(f"table {self.identifier} is gone since the epoch was written")
         return Publisher(table, epoch, owner, self._block.branch).reports(reports)
