@@ -121,7 +121,7 @@ def _match(lot: Sequence[_Piece], keys: Keys) -> Iterator[tuple[str, Positions]]
     if not lot:
         return
     rows = pa.concat_tables([piece.keys for piece in lot])
-    places = _places(rows, keys.rows)
+    places = match_rows(rows, keys.rows)
     ends = np.cumsum([piece.keys.num_rows for piece in lot])
     cuts = np.searchsorted(places, ends)
     begin = 0
@@ -132,8 +132,8 @@ def _match(lot: Sequence[_Piece], keys: Keys) -> Iterator[tuple[str, Positions]]
         begin = cut
 
 
-def _places(rows: pa.Table, keys: pa.Table) -> Positions:
-    """The row numbers, ascending, of rows that are among the keys."""
+def match_rows(rows: pa.Table, keys: pa.Table) -> Positions:
+    """The row numbers, ascending, of rows that are among the keys. Null equals null."""
     if rows.num_columns == 1:
         found = pc.is_in(rows.column(0), value_set=keys.column(0))
         return np.flatnonzero(found.to_numpy())

@@ -48,10 +48,12 @@ class Keys:
         self.rows = rows.group_by(rows.column_names).aggregate([]).combine_chunks()
 
     @classmethod
-    def read(cls, io: FileIO, paths: Sequence[str], columns: KeyColumns) -> Keys:
+    def read(
+        cls, io: FileIO, paths: Sequence[str], columns: KeyColumns, format_: str = "parquet"
+    ) -> Keys:
         tables = []
         for path in paths:
-            with open_data_file(io, path, "parquet") as file:
+            with open_data_file(io, path, format_) as file:
                 needed = columns.projection.columns(file.schema)
                 tables += [columns.take(piece) for _, piece in file.pieces(needed)]
         return cls(columns, pa.concat_tables(tables))

@@ -7,14 +7,16 @@ is small."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import TypeVar
 
 from meltline.engine.epoch import Epoch
 from meltline.engine.protocols import MapItems
 from meltline.kernels.key_filter import FEW, between_bounds, listed_keys
 from meltline.kernels.keys import KeyColumns, Keys
+from meltline.kernels.rewrite import LINEAGE_SINCE
 from meltline.kernels.storage import open_storage
 from meltline.lake.change import Basis, Change
 from meltline.lake.scan import Scan, scan_files
@@ -29,8 +31,14 @@ from meltline.sinks.iceberg.patch import (
     Candidate,
     Patch,
     PatchSettings,
+    find_in_files,
     patch_files,
 )
+
+Made = TypeVar("Made")
+
+NO_HITS = b""
+"""Kept for a file without any: it need not be read again."""
 
 
 @dataclass(frozen=True)
@@ -77,25 +85,33 @@ class KeyLookup:
             self.table.delete_file(file.path)
 
     def _look(self, target: TableTarget, scan: Scan) -> None:
+        """Look up and patch at once; to rewrite files it is better known first which, and how
+        many of them."""
+        run = _Run(self.map_items, self.epoch, self._settings(target, scan))
+        unseen = [Candidate(file) for file in scan.files if file.path not in self._hits]
+        if self.wanted.mode == COPY_ON_WRITE:
+            self._hits.update({path: hits for found in run(find_in_files, unseen)
+                               for path, hits in found.items()})
+            self._hits = {**{one.file.path: NO_HITS for one in unseen}, **self._hits}
+            unseen = []
         done = {path for patch, _ in self._patches for path in patch.paths}
-        # an empty bitmap is kept for a file without such rows: it need not be read again
-        todo = [Candidate(file, self._hits.get(file.path)) for file in scan.files
-                if file.path not in done and self._hits.get(file.path) != b""]
-        groups = group_files(todo, self.epoch.parallelism,
-                             keep_partitions=target.format_version < VECTORS_SINCE)
-        settings = PatchSettings(
-            target, tuple(self.wanted.identifiers),
-            tuple(file.path for file in self.wanted.key_files), self.wanted.mode, scan.specs,
-            f"{target.data_location}/{self.epoch.pipeline}/epoch={self.epoch.number}/lookup")
-        outcomes = self.map_items(
-            partial(patch_files, settings), groups,
-            f"{self.epoch.pipeline} epoch {self.epoch.number} keys", self.epoch.pipeline)
+        stale = [file.path for file in scan.files if file.path not in done
+                 and self._hits.get(file.path, NO_HITS) != NO_HITS]
+        if self.wanted.mode == COPY_ON_WRITE and target.format_version >= LINEAGE_SINCE:
+            scan = scan.with_sequence_numbers(frozenset(stale))
         live = {file.path: file for file in scan.files}
-        self._hits.update({one.file.path: b"" for one in todo if one.hits is None})
-        for outcome in outcomes:
+        again = [Candidate(live[path], self._hits[path]) for path in stale]
+        for outcome in run(patch_files, [*unseen, *again]):
             self._hits.update(outcome.hits)
             self._patches += [(patch, {path: live[path] for path in patch.paths})
                               for patch in outcome.patches]
+        self._hits = {**{one.file.path: NO_HITS for one in unseen}, **self._hits}
+
+    def _settings(self, target: TableTarget, scan: Scan) -> PatchSettings:
+        return PatchSettings(
+            target, tuple(self.wanted.identifiers),
+            tuple(file.path for file in self.wanted.key_files), self.wanted.mode, scan.specs,
+            f"{target.data_location}/{self.epoch.pipeline}/epoch={self.epoch.number}/lookup")
 
     def _change(
         self, target: TableTarget, scan: Scan, live: Mapping[str, LiveFile], where: str | None
@@ -143,6 +159,25 @@ class KeyLookup:
     @cached_property
     def _key_contents(self) -> list[dict[str, object]]:
         return [json.loads(file.content) for file in self.wanted.key_files]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Calls a function of sinks.iceberg.patch for all files, spread over tasks."""
+
+    map_items: MapItems
+    epoch: Epoch
+    settings: PatchSettings
+
+    def __call__(
+        self, function: Callable[[PatchSettings, Sequence[Candidate], str], Made],
+        candidates: Sequence[Candidate],
+    ) -> list[Made]:
+        groups = group_files(candidates, self.epoch.parallelism, keep_partitions=(
+            self.settings.target.format_version < VECTORS_SINCE))
+        return self.map_items(
+            partial(function, self.settings), groups,
+            f"{self.epoch.pipeline} epoch {self.epoch.number} keys", self.epoch.pipeline)
 
 
 def _holds(seen: Mapping[str, LiveFile], live: Mapping[str, LiveFile]) -> bool:

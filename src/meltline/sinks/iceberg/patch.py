@@ -13,6 +13,7 @@ from meltline.kernels.deletion_vector import write_vectors
 from meltline.kernels.key_lookup import find_rows, load_specs
 from meltline.kernels.keys import KeyColumns, Keys
 from meltline.kernels.position_delete import write_position_deletes
+from meltline.kernels.rewrite import rewrite_files
 from meltline.kernels.storage import open_storage
 from meltline.model.live_file import LiveFile
 from meltline.model.target import TableTarget
@@ -59,16 +60,22 @@ class Patched:
     hits: Mapping[str, bytes] = field(default_factory=dict)
 
 
+def find_in_files(
+    settings: PatchSettings, candidates: Sequence[Candidate], _: str
+) -> Mapping[str, bytes]:
+    """Looks up only: the hits by path, as in `Patched`."""
+    io = open_storage(settings.target.io_properties)
+    found = _find(io, settings, [one.file for one in candidates])
+    return {path: positions.serialize() for path, positions in found.items()}
+
+
 def patch_files(settings: PatchSettings, candidates: Sequence[Candidate], attempt: str) -> Patched:
     """Raises BaseMoved when a file is gone, RunError for a file that cannot be read."""
     io = open_storage(settings.target.io_properties)
     hits = {one.file.path: BitMap64.deserialize(one.hits) for one in candidates if one.hits}
     unknown = [one.file for one in candidates if one.hits is None]
     if unknown:
-        columns = KeyColumns(settings.target.schema, settings.identifiers,
-                             settings.target.properties)
-        keys = Keys.read(io, settings.key_paths, columns)
-        hits |= find_rows(io, unknown, keys, load_specs(settings.specs))
+        hits |= _find(io, settings, unknown)
     files = {one.file.path: one.file for one in candidates if one.file.path in hits}
     gone = deleted_positions(io, files.values())
     new = {path: fresh for path, found in hits.items()
@@ -77,12 +84,25 @@ def patch_files(settings: PatchSettings, candidates: Sequence[Candidate], attemp
     return Patched(patches, {path: found.serialize() for path, found in hits.items()})
 
 
+def _find(
+    io: FileIO, settings: PatchSettings, files: Sequence[LiveFile]
+) -> dict[str, BitMap64]:
+    columns = KeyColumns(settings.target.schema, settings.identifiers, settings.target.properties)
+    keys = Keys.read(io, settings.key_paths, columns)
+    return find_rows(io, files, keys, load_specs(settings.specs))
+
+
 def _patches(
     io: FileIO, settings: PatchSettings, files: Mapping[str, LiveFile],
     new: Mapping[str, BitMap64], gone: Mapping[str, BitMap64], prefix: str,
 ) -> tuple[Patch, ...]:
     if not new:
         return ()
+    if settings.mode == COPY_ON_WRITE:
+        every = {path: found | gone.get(path, BitMap64()) for path, found in new.items()}
+        contents = rewrite_files(io, settings.target, [files[path] for path in new], every,
+                                 load_specs(settings.specs), prefix)
+        return (Patch(tuple(new), data_files=tuple(contents)),)
     if settings.target.format_version >= VECTORS_SINCE:
         vectors = {path: found | gone.get(path, BitMap64()) for path, found in new.items()}
         written = write_vectors(io, f"{prefix}-deletes.puffin", vectors, files)
