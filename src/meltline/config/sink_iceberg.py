@@ -204,14 +204,25 @@ class IcebergSink(Strict):
             raise Refused("route_field is given with table_identifier, which does not look at it",
                           hint="use tables or dynamic_tables, or remove route_field",
                           at=("route_field",))
-        for number, table in enumerate(self.tables):
-            if table.route_regex and self.route_field is None:
-                raise Refused("route_regex needs route_field", at=("tables", number, "route_regex"),
-                              hint="name the field that the pattern is matched with")
+        self._check_list()
         if self.dynamic and (self.table_schema is not None or self.table_location is not None):
             key = "schema" if self.table_schema is not None else "table_location"
             raise Refused(f"{key} is given, but each event names its own table", at=(key,),
                           hint=f"remove {key}, or name one table")
+
+    def _check_list(self) -> None:
+        for number, table in enumerate(self.tables):
+            if table.route_regex and self.route_field is None:
+                raise Refused("route_regex needs route_field", at=("tables", number, "route_regex"),
+                              hint="name the field that the pattern is matched with")
+            if table.table_identifier in self.names[:number]:
+                raise Refused(f"table {table.table_identifier} is there twice",
+                              hint="join the two patterns: (one|other)",
+                              at=("tables", number, "table_identifier"))
+        if len(self.tables) > 1 and self.table_location is not None:
+            raise Refused("table_location is given, but several tables cannot share one location",
+                          hint="remove table_location, or create the tables beforehand",
+                          at=("table_location",))
 
     def _check_changes(self) -> None:
         if self.delete_mode is not None and not self.keyed:
@@ -255,7 +266,7 @@ def shared_table(one: IcebergSink, other: IcebergSink) -> str | None:
     if one.dynamic and other.dynamic:
         first, second = (_beginning(sink) for sink in (one, other))
         if first.startswith(second) or second.startswith(first):
-            return f"{max(first, second, key=len)}..."
+            return f"{max(first, second, key=len)}*"
     return None
 
 
