@@ -201,6 +201,13 @@ class IcebergSink(Strict):
             raise Refused("route_field is given with table_identifier, which does not look at it",
                           hint="use tables or dynamic_tables, or remove route_field",
                           at=("route_field",))
+        self._check_list()
+        if self.dynamic and (self.table_schema is not None or self.table_location is not None):
+            key = "schema" if self.table_schema is not None else "table_location"
+            raise Refused(f"{key} is given, but each event names its own table", at=(key,),
+                          hint=f"remove {key}, or name one table")
+
+    def _check_list(self) -> None:
         for number, table in enumerate(self.tables):
             if table.route_regex and self.route_field is None:
                 raise Refused("route_regex needs route_field", at=("tables", number, "route_regex"),
@@ -208,10 +215,14 @@ class IcebergSink(Strict):
             if self.route_field and table.route_regex is None:
                 raise Refused(f"no event would go to {table.table_identifier}",
                               hint="give it a route_regex", at=("tables", number))
-        if self.dynamic and (self.table_schema is not None or self.table_location is not None):
-            key = "schema" if self.table_schema is not None else "table_location"
-            raise Refused(f"{key} is given, but each event names its own table", at=(key,),
-                          hint=f"remove {key}, or name one table")
+            if table.table_identifier in self.names[:number]:
+                raise Refused(f"table {table.table_identifier} is there twice",
+                              hint="join the two patterns: (one|other)",
+                              at=("tables", number, "table_identifier"))
+        if len(self.tables) > 1 and self.table_location is not None:
+            raise Refused("table_location is given, but several tables cannot share one location",
+                          hint="remove table_location, or create the tables beforehand",
+                          at=("table_location",))
 
     def _check_changes(self) -> None:
         if self.delete_mode is not None and not self.keyed:
@@ -262,7 +273,7 @@ def shared_table(one: IcebergSink, other: IcebergSink) -> str | None:
     if one.dynamic and other.dynamic:
         first, second = (_beginning(sink) for sink in (one, other))
         if first.startswith(second) or second.startswith(first):
-            return f"{max(first, second, key=len)}..."
+            return f"{max(first, second, key=len)}*"
     return None
 
 
