@@ -12,7 +12,10 @@ from tests.changes.values import COLUMNS, Json
 MODES = ("equality", "position", "copy-on-write")
 VERSIONS = (2, 3)
 PARTITIONS = ("none", "identity", "bucket", "day")
-TABLES = ("one", "many")
+TABLES = ("one", "named", "listed")
+"""One table; several that are there already, each event naming its own; a list of several."""
+
+NAMES = ("orders", "bills", "visits")
 
 _SPECS: dict[str, list[Json]] = {
     "none": [],
@@ -39,21 +42,38 @@ class Combination:
         return "-".join([self.mode, f"v{self.version}", self.partition, self.tables, *marks])
 
     def stream(self, seed: int) -> Stream:
-        names = ("orders",) if self.tables == "one" else ("orders", "bills", "visits")
-        return Stream(seed, names, self.composite, self.upserts)
+        names = NAMES[:1] if self.tables == "one" else NAMES
+        return Stream(seed, names, self.composite, self.upserts, dynamic=self.tables == "named")
+
+    @property
+    def keys(self) -> dict[str, str]:
+        return {"shop": "string", "id": "long"} if self.composite else {"id": "long"}
+
+    @property
+    def schema(self) -> Json:
+        """The block `schema`. A composite key may be null as far as the table is concerned."""
+        columns = [{"name": name, "type": kind, "required": name == "id" and not self.composite}
+                   for name, kind in {**self.keys, **COLUMNS}.items()]
+        return {"columns": columns, "partition_spec": _SPECS[self.partition]}
+
+    @property
+    def properties(self) -> dict[str, str]:
+        return {"format-version": str(self.version)}
 
     def sink(self, namespace: str) -> Json:
         """The block of the sink, but for its catalog."""
-        keys = {"shop": "string", "id": "long"} if self.composite else {"id": "long"}
-        columns = [{"name": name, "type": kind, "required": name == "id" and not self.composite}
-                   for name, kind in {**keys, **COLUMNS}.items()]
-        table = "${/table}" if self.tables == "many" else "orders"
+        made: Json = {"auto_create": True, "schema": self.schema,
+                      "table_properties": self.properties}
+        tables: dict[str, Json] = {
+            "one": {"table_identifier": f"{namespace}.{NAMES[0]}", **made},
+            "named": {"table_identifier": f"{namespace}.${{/table}}"},
+            "listed": {"route_field": "table", **made, "tables": [
+                {"table_identifier": f"{namespace}.{name}", "route_regex": name}
+                for name in NAMES]},
+        }
         return {
-            "table_identifier": f"{namespace}.{table}", "auto_create": True,
-            "operation": "${/op}", "identifier_columns": list(keys),
+            **tables[self.tables], "operation": "${/op}", "identifier_columns": list(self.keys),
             "delete_mode": self.mode, "deduplicate_inserts": self.upserts,
-            "table_properties": {"format-version": str(self.version)},
-            "schema": {"columns": columns, "partition_spec": _SPECS[self.partition]},
             "dlq": {"iceberg": {"table_identifier": f"{namespace}.refused"}},
         }
 

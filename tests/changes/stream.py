@@ -25,12 +25,14 @@ class Stream:
 
     `upserts`: an insert may name a key that is there (`deduplicate_inserts` must be on). Without
     it an insert names a key that is not there, unless it repeats one of the same epoch.
+    `dynamic`: events name their table, and some name none or one that is not there.
     """
 
     seed: int
     names: tuple[str, ...] = ("orders",)
     composite: bool = False
     upserts: bool = False
+    dynamic: bool = False
     keys: int = 60
     tables: Tables = field(default_factory=dict)
     history: list[Tables] = field(default_factory=list)
@@ -128,7 +130,7 @@ class Stream:
         event: Json = {"op": operation, "table": table,
                        **dict(zip(self.key_columns, key, strict=True)), "note": "refused"}
         column = chance.choice(self.key_columns)
-        fault = chance.randrange(5 if len(self.names) == 1 else 6)
+        fault = chance.randrange(6 if self.dynamic else 5)
         if fault == 0:
             event[column] = None
         elif fault == 1:
@@ -140,6 +142,6 @@ class Stream:
         elif fault == 4:
             del event["op"]
         else:
-            event["table"] = None
+            event["table"] = chance.choice((None, "nowhere"))
         self._marks += 1
         self._add({**event, "mark": f"{self.seed}:{self._marks}."}, None)

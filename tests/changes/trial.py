@@ -12,6 +12,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from meltline.config.table_schema import SchemaBlock
+from meltline.sinks.iceberg.create import schema_json, spec_json
 from tests.catalogs import Properties
 from tests.changes.combination import Combination
 from tests.changes.stream import Stream
@@ -43,7 +45,16 @@ class Trial:
         lab = Lab(base, catalog, spark, sinks=[combination.sink(namespace)],
                   source={"max_files_per_epoch": FILES},
                   extra={"ledger": {"iceberg": {"namespace": f"{namespace}_ledger"}}})
-        return cls(lab, combination.stream(seed), combination, namespace)
+        trial = cls(lab, combination.stream(seed), combination, namespace)
+        if combination.tables == "named":
+            trial._make_tables()
+        return trial
+
+    def _make_tables(self) -> None:
+        schema = SchemaBlock.model_validate(self.combination.schema)
+        for name in self.stream.names:
+            self.lab.open_catalog().create(self.table(name), schema_json(schema),
+                                           spec_json(schema), self.combination.properties)
 
     @property
     def letters(self) -> str:

@@ -19,7 +19,7 @@ from tests.changes.values import Json
 from tests.rows import differences
 
 SEED = 71
-EPOCHS = 8
+EPOCHS = 5
 FOREIGN = 10**17
 
 COMBINATIONS = [

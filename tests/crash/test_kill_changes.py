@@ -21,9 +21,9 @@ EPOCHS_PER_KILL = 3
 
 # one of each delete mode; together both versions, and one and many tables
 COMBINATIONS = [
-    Combination("equality", 2, "day", "many"),
+    Combination("equality", 2, "day", "named"),
     Combination("position", 3, "identity", "one", composite=True),
-    Combination("copy-on-write", 3, "bucket", "many", upserts=True),
+    Combination("copy-on-write", 3, "bucket", "listed", upserts=True),
 ]
 
 

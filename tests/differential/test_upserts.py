@@ -38,12 +38,12 @@ CRASHES = 0.5
 SLICE = [
     Combination("equality", 2, "none", "one", upserts=True),
     Combination("equality", 2, "day", "one"),
-    Combination("equality", 3, "bucket", "many", composite=True),
-    Combination("position", 2, "identity", "many", upserts=True),
+    Combination("equality", 3, "bucket", "named", composite=True),
+    Combination("position", 2, "identity", "listed", upserts=True),
     Combination("position", 3, "day", "one", composite=True, wide=True),
-    Combination("position", 3, "none", "many"),
+    Combination("position", 3, "none", "named"),
     Combination("copy-on-write", 2, "bucket", "one"),
-    Combination("copy-on-write", 3, "identity", "many", composite=True, upserts=True),
+    Combination("copy-on-write", 3, "identity", "listed", composite=True, upserts=True),
 ]
 
 

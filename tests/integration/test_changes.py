@@ -40,9 +40,12 @@ def names(lab: Lab) -> dict[int, str]:
 
 @pytest.mark.parametrize("partition", [
     [], [{"column": "id", "transform": "bucket[2]"}], [{"column": "day"}]])
-@pytest.mark.parametrize("mode", ["equality"])
-def test_the_last_change_of_a_key_wins(lab: Lab, mode: str, partition: list[Any]) -> None:
-    lab.sinks[0] |= {"delete_mode": mode,
+@pytest.mark.parametrize(("mode", "version"), [
+    ("equality", 2), ("equality", 3), ("position", 2), ("position", 3), (None, 3)])
+def test_the_last_change_of_a_key_wins(
+    lab: Lab, mode: str | None, version: int, partition: list[Any]
+) -> None:
+    lab.sinks[0] |= {"delete_mode": mode, "table_properties": {"format-version": str(version)},
                      "schema": {"columns": COLUMNS, "partition_spec": partition}}
     lab.drop_file([change("c", 1, "a"), change("I", 2, "b"), change("r", 3, "c"),
                    change("u", 3, "d")])

@@ -18,6 +18,7 @@ from meltline.engine.lane import LanePlan, SinkEnd
 from meltline.engine.ledger import Ledger, ReadOnlyLedger
 from meltline.engine.letters import LINE
 from meltline.engine.pace import Pace
+from meltline.engine.protocols import MapItems
 from meltline.engine.sink import Letters
 from meltline.engine.sqlite_ledger import SqliteLedger
 from meltline.engine.work import Match
@@ -47,9 +48,10 @@ class PipelineParts:
 
 
 def assemble(
-    name: str, block: PipelineBlock, catalogs: Catalogs, base: Path, parallelism: int
+    name: str, block: PipelineBlock, catalogs: Catalogs, base: Path, parallelism: int,
+    map_items: MapItems,
 ) -> PipelineParts:
-    """Opens catalogs, creates nothing."""
+    """Opens catalogs, creates nothing. `map_items` is for sinks that have to look rows up."""
     files = block.source.files
     if files is None:
         raise ConfigError(f'pipeline "{name}" has no source')
@@ -58,7 +60,7 @@ def assemble(
     ends = []
     for sink in block.sink:
         if sink.iceberg is not None:
-            ends += _ends(block, sink.iceberg, catalogs, base, letters)
+            ends += _ends(block, sink.iceberg, catalogs, base, letters, map_items)
     lane = LanePlan(
         pipeline=name, name="files",
         source=FilesSource(files_settings(files, base), with_line=_uses_lines(block)),
@@ -132,19 +134,21 @@ def _place(catalog: CatalogBlock | None, table: str, base: Path) -> tuple[str, .
 
 def _ends(
     block: PipelineBlock, sink: IcebergBlock, catalogs: Catalogs, base: Path,
-    letters: dict[str, Letters],
+    letters: dict[str, Letters], map_items: MapItems,
 ) -> list[SinkEnd]:
     """One for each table of a list, else one."""
     dlq = block.dlq_of(sink)
     key = None if dlq is None else _letters(dlq, sink, catalogs, base, letters)
     catalog, drop = catalogs.find(sink.catalog), block.on_error_of(sink) == "drop"
     if sink.dynamic:
-        many = ManyTables(catalog, sink, _reserved(block, sink, base))
+        many = ManyTables(catalog, sink, map_items, _reserved(block, sink, base))
         return [SinkEnd(many, sink.routes, key, drop)]
     if not sink.tables:
-        return [SinkEnd(IcebergSink(catalog, sink.label, sink), sink.routes, key, drop)]
-    return [SinkEnd(IcebergSink(catalog, table.table_identifier, sink.for_table(table)),
-                    sink.routes, key, drop, _match(sink, table)) for table in sink.tables]
+        one = IcebergSink(catalog, sink.label, sink, map_items)
+        return [SinkEnd(one, sink.routes, key, drop)]
+    return [SinkEnd(
+        IcebergSink(catalog, table.table_identifier, sink.for_table(table), map_items),
+        sink.routes, key, drop, _match(sink, table)) for table in sink.tables]
 
 
 def _match(sink: IcebergBlock, table: TableBlock) -> Match | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from meltline.config.sink_iceberg import IcebergSink as IcebergBlock
 from meltline.engine.epoch import Epoch
+from meltline.engine.protocols import MapItems
 from meltline.engine.sink import Published
 from meltline.engine.token import Token
 from meltline.lake.catalog import Catalog
@@ -29,9 +30,11 @@ class ManyTables:
     """
 
     def __init__(
-        self, catalog: Catalog, block: IcebergBlock, reserved: Collection[str] = ()
+        self, catalog: Catalog, block: IcebergBlock, map_items: MapItems,
+        reserved: Collection[str] = (),
     ) -> None:
         self._catalog = catalog
+        self._map_items = map_items
         self._block = block
         self._reserved = frozenset(reserved)
         self._tables: dict[str, OneTable] = {}
@@ -46,7 +49,7 @@ class ManyTables:
         """The newest of the tables that are there already under the fixed part of the name."""
         tokens = []
         for name in self._existing():
-            table = OneTable(self._catalog, name, self._block)
+            table = self._one(name)
             if (token := table.token(pipeline, lane)) is not None:
                 self._tables[name] = table
                 tokens.append(token)
@@ -77,7 +80,7 @@ class ManyTables:
                 self._tables[name].settle(fields)
             elif not self._found(name):
                 if self._block.auto_create and fields != UNKNOWN:
-                    self._tables[name] = OneTable(self._catalog, name, self._block)
+                    self._tables[name] = self._one(name)
                     self._tables[name].settle(fields)
                 else:
                     self._missing.add(name)
@@ -94,8 +97,11 @@ class ManyTables:
                        for name, files in sorted(waiting.items())]
         return [commit.result() for commit in commits]
 
+    def _one(self, name: str) -> OneTable:
+        return OneTable(self._catalog, name, self._block, self._map_items)
+
     def _found(self, name: str) -> bool:
-        table = OneTable(self._catalog, name, self._block)
+        table = self._one(name)
         table.check()
         if table.load() is None:
             return False

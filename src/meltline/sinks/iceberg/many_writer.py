@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+from zlib import crc32
 
 import duckdb
 import numpy as np
@@ -67,7 +68,10 @@ class OpenMany:
 
     def __init__(self, settings: ManyWriter, place: TaskPlace) -> None:
         self._settings = settings
-        self._place = place
+        self._buckets = place.buckets
+        # many small tables: a few buckets for each, so that each is written by few tasks
+        width = max(place.buckets // max(len(settings.tables), 1), 1)
+        self._place = replace(place, buckets=width if place.buckets else 0)
         self._open: dict[str, OpenSink] = {}
         self._wanting: dict[str, OpenGuess | None] = {}
 
@@ -98,8 +102,9 @@ class OpenMany:
 
     def drain(self, last: bool) -> Iterator[tuple[int, bytes]]:
         for name, sink in self._open.items():
+            first = crc32(name.encode())
             for bucket, content in sink.drain(last):
-                yield bucket, name.encode() + _END_OF_NAME + content
+                yield (first + bucket) % self._buckets, name.encode() + _END_OF_NAME + content
 
     def finish(self) -> SinkReport:
         fields = {name: UNKNOWN if guessing is None else guessing.finish().guess or UNKNOWN

@@ -8,6 +8,7 @@ from typing import Any
 
 from meltline.config.sink_iceberg import IcebergSink as IcebergBlock
 from meltline.engine.epoch import Epoch
+from meltline.engine.protocols import MapItems
 from meltline.engine.sink import Published
 from meltline.engine.token import Token
 from meltline.errors import RunError, UserError
@@ -21,6 +22,7 @@ from meltline.sinks.iceberg.changes import ChangeSettings
 from meltline.sinks.iceberg.create import schema_json, spec_json
 from meltline.sinks.iceberg.delete_plan import UNPARTITIONED, DeletePlan, plan_deletes
 from meltline.sinks.iceberg.fields import KeyFilter
+from meltline.sinks.iceberg.lookup_publish import publish_looked_up
 from meltline.sinks.iceberg.publish import Publisher, find_published, load_token
 from meltline.sinks.iceberg.writer import IcebergWriter
 
@@ -28,8 +30,11 @@ from meltline.sinks.iceberg.writer import IcebergWriter
 class OneTable:
     """Loaded when it is first asked for, and refreshed before every decision."""
 
-    def __init__(self, catalog: Catalog, identifier: str, block: IcebergBlock) -> None:
+    def __init__(
+        self, catalog: Catalog, identifier: str, block: IcebergBlock, map_items: MapItems
+    ) -> None:
         self._catalog = catalog
+        self._map_items = map_items
         self._block = block
         self._table: Table | None = None
         self._made: IcebergWriter | None = None
@@ -93,7 +98,14 @@ class OneTable:
         self._made = None
         if table is None:
             raise RunError(f"table {self.identifier} is gone since the epoch was written")
-        return Publisher(table, epoch, owner, self._block.branch).reports(reports)
+        publisher = Publisher(table, epoch, owner, self._block.branch)
+        plan = self._deletes(table)
+        if plan is None or plan.mode == "equality":
+            return publisher.reports(reports)
+        schema = table.target().schema
+        ids = [schema.find_field(name).field_id for name in plan.identifiers]
+        return publish_looked_up(publisher, reports, ids, plan.mode, self._map_items,
+                                 self._block.write_properties)
 
     def _create_as_told(self) -> Table:
         schema = self._block.table_schema

@@ -49,9 +49,12 @@ class Publisher:
         files = unique_by_path(FileClosed.from_json(text) for text in texts)
         began = time.monotonic()
         done = self.publish(files, compute or (lambda: change_of(files)))
-        return Published(done.table, done.snapshot_id, done.repeated, done.conflicts, len(files),
-                         sum(file.record_count for file in files if file.kind == DATA),
-                         sum(len(file.content) for file in files), time.monotonic() - began)
+        data = [file for file in files if file.kind == DATA]
+        keys = [file for file in files if file.kind != DATA]
+        return Published(done.table, done.snapshot_id, done.repeated, done.conflicts, len(data),
+                         sum(file.record_count for file in data),
+                         sum(len(file.content) for file in files), time.monotonic() - began,
+                         sum(file.record_count for file in keys), len(keys))
 
     def publish(self, files: Sequence[FileClosed], compute: Compute) -> PublishedTable:
         """Commit the change, or find that it was committed. Retries conflicts; never doubles."""
