@@ -57,6 +57,7 @@ class Table:
                 properties=self.properties,
                 io_properties=self.io_properties,
                 format_version=int(self.java.operations().current().formatVersion()),
+                sort_json=str(parsers.SortOrderParser.toJson(self.java.sortOrder())),
             )
 
     def ancestry(self, stop_at: int | None = None) -> Iterator[SnapshotInfo]:

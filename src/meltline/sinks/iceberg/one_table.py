@@ -13,6 +13,7 @@ from meltline.engine.token import Token
 from meltline.errors import RunError, UserError
 from meltline.kernels.infer import additions, iceberg_schema
 from meltline.kernels.spelling import spell_as
+from meltline.kernels.write_settings import check_properties
 from meltline.lake.catalog import Catalog
 from meltline.lake.schema import add_columns
 from meltline.lake.spec import spec_count, unpartitioned_spec
@@ -39,8 +40,12 @@ class OneTable:
     def check(self) -> None:
         """Raises UserError for what cannot work. A table that does not exist is fine."""
         table = self.load()
-        if table is not None:
-            self._deletes(table)
+        if table is None:
+            check_properties(self.identifier, {**self._block.table_properties,
+                                               **self._block.write_properties})
+            return
+        self._target(table)
+        self._deletes(table)
 
     def load(self) -> Table | None:
         if self._table is None:
@@ -102,7 +107,9 @@ class OneTable:
 
     def _target(self, table: Table) -> TableTarget:
         target = table.target()
-        return replace(target, properties={**target.properties, **self._block.write_properties})
+        properties = {**target.properties, **self._block.write_properties}
+        check_properties(self.identifier, properties)
+        return replace(target, properties=properties)
 
     def _deletes(self, table: Table) -> DeletePlan | None:
         if not self._block.keyed:
