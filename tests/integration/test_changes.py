@@ -40,9 +40,12 @@ def names(lab: Lab) -> dict[int, str]:
 
 @pytest.mark.parametrize("partition", [
     [], [{"column": "id", "transform": "bucket[2]"}], [{"column": "day"}]])
-@pytest.mark.parametrize("mode", ["equality"])
-def test_the_last_change_of_a_key_wins(lab: Lab, mode: str, partition: list[Any]) -> None:
-    lab.sinks[0] |= {"delete_mode": mode,
+@pytest.mark.parametrize(("mode", "version"), [
+    ("equality", 2), ("equality", 3), ("position", 2), ("position", 3), (None, 3)])
+def test_the_last_change_of_a_key_wins(
+    lab: Lab, mode: str | None, version: int, partition: list[Any]
+) -> None:
+    lab.sinks[0] |= {"delete_mode": mode, "table_properties": {"format-version": str(version)},
                      "schema": {"columns": COLUMNS, "partition_spec": partition}}
     lab.drop_file([change("c", 1, "a"), change("I", 2, "b"), change("r", 3, "c"),
                    change("u", 3, "d")])
@@ -79,3 +82,15 @@ def test_a_table_of_version_1_is_refused(lab: Lab) -> None:
     lab.drop_file([change("c", 1)])
     with pytest.raises(UserError, match="format version 1, which knows no deleted rows"):
         lab.run()
+
+
+def test_a_branch_gets_the_changes_and_main_does_not(lab: Lab) -> None:
+    lab.sinks[0]["branch"] = "staging"
+    lab.drop_file([change("c", 1, "a"), change("c", 2, "b")])
+    lab.run()
+    lab.drop_file([change("u", 1, "a2"), change("d", 2)])
+    lab.run()
+    table = lab.table("shop.orders")
+    head = table.current_snapshot_id("staging")
+    assert {row["id"]: row["name"] for row in lab.rows("shop.orders", head)} == {1: "a2"}
+    assert table.java.currentSnapshot() is None

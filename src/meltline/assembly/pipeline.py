@@ -8,20 +8,25 @@ from pathlib import Path
 
 from meltline.assembly.catalogs import Catalogs, resolve
 from meltline.config.catalog import CatalogBlock
+from meltline.config.digest import configuration_digest
 from meltline.config.dlq import DlqBlock
 from meltline.config.pipeline import PipelineBlock
 from meltline.config.sink_iceberg import IcebergSink as IcebergBlock
+from meltline.config.sink_iceberg import TableBlock
 from meltline.config.source_files import FilesSource as FilesBlock
 from meltline.engine.lane import LanePlan, SinkEnd
 from meltline.engine.ledger import Ledger, ReadOnlyLedger
 from meltline.engine.letters import LINE
 from meltline.engine.pace import Pace
+from meltline.engine.protocols import MapItems
 from meltline.engine.sink import Letters
 from meltline.engine.sqlite_ledger import SqliteLedger
+from meltline.engine.work import Match
 from meltline.errors import ConfigError
 from meltline.sinks.file.letters import FileLetters
 from meltline.sinks.iceberg.ledger import IcebergLedger
 from meltline.sinks.iceberg.letters import IcebergLetters
+from meltline.sinks.iceberg.many_tables import ManyTables
 from meltline.sinks.iceberg.sink import IcebergSink
 from meltline.sources.files.settings import CsvSettings, FilesSettings
 from meltline.sources.files.source import FilesSource
@@ -43,9 +48,10 @@ class PipelineParts:
 
 
 def assemble(
-    name: str, block: PipelineBlock, catalogs: Catalogs, base: Path, parallelism: int
+    name: str, block: PipelineBlock, catalogs: Catalogs, base: Path, parallelism: int,
+    map_items: MapItems,
 ) -> PipelineParts:
-    """Opens catalogs, creates nothing."""
+    """Opens catalogs, creates nothing. `map_items` is for sinks that have to look rows up."""
     files = block.source.files
     if files is None:
         raise ConfigError(f'pipeline "{name}" has no source')
@@ -54,14 +60,15 @@ def assemble(
     ends = []
     for sink in block.sink:
         if sink.iceberg is not None:
-            ends.append(_end(block, sink.iceberg, catalogs, base, letters))
+            ends += _ends(block, sink.iceberg, catalogs, base, letters, map_items)
     lane = LanePlan(
         pipeline=name, name="files",
         source=FilesSource(files_settings(files, base), with_line=_uses_lines(block)),
         sinks=tuple(ends), processors=block.processor, routes=tuple(block.routes.items()),
         letters=tuple(letters.values()), source_letters=_source_letters(block, ends, letters,
                                                                         catalogs, base),
-        drop_undecodable=block.on_error == "drop", parallelism=parallelism)
+        drop_undecodable=block.on_error == "drop", parallelism=parallelism,
+        config=configuration_digest(block))
     return PipelineParts(name, (lane,), Pace(files.polling_interval, _commit_interval(block)))
 
 
@@ -125,14 +132,43 @@ def _place(catalog: CatalogBlock | None, table: str, base: Path) -> tuple[str, .
     return (chosen.type or "", chosen.uri or "", chosen.warehouse or "", table.lower())
 
 
-def _end(
+def _ends(
     block: PipelineBlock, sink: IcebergBlock, catalogs: Catalogs, base: Path,
-    letters: dict[str, Letters],
-) -> SinkEnd:
+    letters: dict[str, Letters], map_items: MapItems,
+) -> list[SinkEnd]:
+    """One for each table of a list, else one."""
     dlq = block.dlq_of(sink)
     key = None if dlq is None else _letters(dlq, sink, catalogs, base, letters)
-    return SinkEnd(IcebergSink(catalogs.find(sink.catalog), sink.label, sink), sink.routes, key,
-                   block.on_error_of(sink) == "drop")
+    catalog, drop = catalogs.find(sink.catalog), block.on_error_of(sink) == "drop"
+    if sink.dynamic:
+        many = ManyTables(catalog, sink, map_items, _reserved(block, sink, base))
+        return [SinkEnd(many, sink.routes, key, drop)]
+    if not sink.tables:
+        one = IcebergSink(catalog, sink.label, sink, map_items)
+        return [SinkEnd(one, sink.routes, key, drop)]
+    return [SinkEnd(
+        IcebergSink(catalog, table.table_identifier, sink.for_table(table), map_items),
+        sink.routes, key, drop, _match(sink, table)) for table in sink.tables]
+
+
+def _match(sink: IcebergBlock, table: TableBlock) -> Match | None:
+    """Without a field to look at, every table of the list takes every event."""
+    if sink.route_field is None or table.route_regex is None:
+        return None
+    return Match(sink.route_field, table.route_regex)
+
+
+def _reserved(block: PipelineBlock, sink: IcebergBlock, base: Path) -> set[str]:
+    """The tables of the sink's catalog that this pipeline writes to by other ways."""
+    own = _place(sink.catalog, "", base)
+    found = set()
+    for other in (each.iceberg for each in block.sink if each.iceberg):
+        dlq = block.dlq_of(other)
+        if _place(other.catalog, "", base) == own:
+            found |= set(other.names)
+        if dlq and dlq.iceberg and _place(dlq.iceberg.catalog or other.catalog, "", base) == own:
+            found.add(dlq.iceberg.table_identifier)
+    return found
 
 
 def _letters(

@@ -24,7 +24,7 @@ from meltline.kernels.convert import REJECTS, Converted, Converter
 from meltline.kernels.operation import DELETE, INSERT, operation_sql, unknown_sql
 from meltline.kernels.scatter import pack, scatter
 from meltline.kernels.spelling import Spellings
-from meltline.model.event import Shape
+from meltline.model.event import ORD, Shape
 from meltline.sinks.iceberg.changes import ChangeWriter, change_schema, key_schema
 from meltline.sinks.iceberg.fields import FieldWatch, KeyFilter
 
@@ -145,6 +145,11 @@ def _marked(connection: duckdb.DuckDBPyConnection, events: str, word: str | None
     columns = (f"{word} AS word, {operation_sql('word')} AS op" if word is not None
                else f"{INSERT}::TINYINT AS op")
     marked = connection.sql(f"SELECT *, {columns} FROM {events}").to_arrow_table()
+    places = marked.column(ORD).to_numpy()
+    if np.any(places[1:] < places[:-1]):
+        # a join gives up the order of its input, and DuckDB makes one of every long IN: of the
+        # words of the operation as of a set in the pipeline's own expressions
+        marked = marked.take(pc.sort_indices(marked.column(ORD)))
     return marked.append_column("n", pa.array(np.arange(marked.num_rows, dtype=np.int64)))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from meltline.config.sink_iceberg import IcebergSink as IcebergBlock
 from meltline.engine.epoch import Epoch
+from meltline.engine.protocols import MapItems
 from meltline.engine.sink import Published
 from meltline.engine.token import Token
 from meltline.errors import RunError, UserError
@@ -23,6 +24,7 @@ from meltline.sinks.iceberg.changes import ChangeSettings
 from meltline.sinks.iceberg.create import schema_json, spec_json
 from meltline.sinks.iceberg.delete_plan import UNPARTITIONED, DeletePlan, plan_deletes
 from meltline.sinks.iceberg.fields import KeyFilter
+from meltline.sinks.iceberg.lookup_publish import publish_looked_up
 from meltline.sinks.iceberg.publish import Publisher, find_published, load_token
 from meltline.sinks.iceberg.writer import IcebergWriter
 
@@ -30,11 +32,15 @@ from meltline.sinks.iceberg.writer import IcebergWriter
 class OneTable:
     """Loaded when it is first asked for, and refreshed before every decision."""
 
-    def __init__(self, catalog: Catalog, identifier: str, block: IcebergBlock) -> None:
+    def __init__(
+        self, catalog: Catalog, identifier: str, block: IcebergBlock, map_items: MapItems
+    ) -> None:
         self._catalog = catalog
+        self._map_items = map_items
         self._block = block
         self._keys = KeyFilter(block.include_keys, block.exclude_keys, block.case_insensitive)
         self._table: Table | None = None
+        self._made: IcebergWriter | None = None
         self.identifier = identifier
 
     def check(self) -> None:
@@ -65,8 +71,16 @@ class OneTable:
             return None
         return Published(self.identifier, found.snapshot_id, repeated=True)
 
-    def writer(self, epoch: Epoch) -> IcebergWriter:
-        """Without a table and without a schema to create it by, the writer only guesses one."""
+    def writer(self, epoch: Epoch, fresh: bool = True) -> IcebergWriter:
+        """Without a table and without a schema to create it by, the writer only guesses one.
+
+        Not `fresh`: as the table was when it was last looked at, without asking the catalog."""
+        if not fresh and self._made is not None:
+            return replace(self._made, batch_id=epoch.batch_id(self.identifier))
+        self._made = self._make_writer(epoch)
+        return self._made
+
+    def _make_writer(self, epoch: Epoch) -> IcebergWriter:
         table = self.load()
         if table is None and self._block.table_schema is not None:
             table = self._create_as_told()
@@ -79,6 +93,7 @@ class OneTable:
     def settle(self, guess: Any) -> bool:
         """Make the table, or columns, for events that have no place yet."""
         table = self.load()
+        self._made = None
         if table is None:
             self._create(iceberg_schema(self._keys.of_table(guess)), None)
             return True
@@ -88,9 +103,17 @@ class OneTable:
 
     def publish(self, epoch: Epoch, reports: Sequence[str], owner: str) -> Published:
         table = self.load()
+        self._made = None
         if table is None:
             raise RunError(f"table {self.identifier} is gone since the epoch was written")
-        return Publisher(table, epoch, owner, self._block.branch).reports(reports)
+        publisher = Publisher(table, epoch, owner, self._block.branch)
+        plan = self._deletes(table)
+        if plan is None or plan.mode == "equality":
+            return publisher.reports(reports)
+        schema = table.target().schema
+        ids = [schema.find_field(name).field_id for name in plan.identifiers]
+        return publish_looked_up(publisher, reports, ids, plan.mode, self._map_items,
+                                 self._block.write_properties)
 
     def _create_as_told(self) -> Table:
         schema = self._block.table_schema

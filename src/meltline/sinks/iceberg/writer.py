@@ -36,6 +36,7 @@ class IcebergWriter:
     keys: KeyFilter = field(default_factory=KeyFilter)
     limits: WriteLimits = field(default_factory=WriteLimits)
     changes: ChangeSettings | None = None
+    large_chunks: bool = False
 
     @property
     def keyed(self) -> bool:
@@ -65,7 +66,7 @@ class OpenIceberg:
         self._settings = settings
         self._target = target
         self._place = place
-        self._writer = TableWriter(target, path_prefix(target, place), settings.limits)
+        self.writer = TableWriter(target, path_prefix(target, place), settings.limits)
         self._watch = FieldWatch(target.schema, settings.keys, settings.evolve)
         self._converters: dict[str, Converter] = {}
         self._rows = 0
@@ -81,18 +82,18 @@ class OpenIceberg:
 
     def add(self, converted: Converted) -> None:
         self._rows += converted.rows.num_rows
-        self._writer.add(converted.rows)
+        self.writer.add(converted.rows)
 
     def drain(self, last: bool) -> Iterator[tuple[int, bytes]]:  # noqa: ARG002
         return iter(())
 
     def finish(self) -> SinkReport:
         files = file_reports(self._target, self._place, self._settings.batch_id,
-                             self._writer.finish())
+                             self.writer.finish())
         return SinkReport(self._rows, files=files, guess=self._watch.guess)
 
     def abandon(self) -> None:
-        self._writer.abandon()
+        self.writer.abandon()
 
     def _converter(self, shape: Shape, spell: Spellings) -> Converter:
         key = repr((shape, spell))
