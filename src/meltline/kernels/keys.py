@@ -15,8 +15,8 @@ from pyiceberg.schema import Schema, prune_columns
 from pyiceberg.types import IcebergType
 
 from meltline.kernels.bounds import comparable, file_bounds, has_bounds, null_count
+from meltline.kernels.column_path import column_at, column_path
 from meltline.kernels.data_file import open_data_file
-from meltline.kernels.partition import column_at, path_to
 from meltline.kernels.projection import Projection
 from meltline.model.live_file import LiveFile
 
@@ -31,7 +31,7 @@ class KeyColumns:
         self.ids = tuple(ids)
         self.types: list[IcebergType] = [schema.find_type(id_) for id_ in ids]
         self.projection = Projection(prune_columns(schema, set(ids)), properties)
-        self._paths = [path_to(schema.as_struct(), id_) for id_ in ids]
+        self._paths = [column_path(schema, id_) for id_ in ids]
 
     def take(self, read: pa.Table, constants: Mapping[int, Any] | None = None) -> pa.Table:
         """The key of each row that was read of a file; dates and times as the numbers they are."""

@@ -14,8 +14,10 @@ from meltline.engine.token import Token
 from meltline.errors import RunError, UserError
 from meltline.kernels.infer import additions, iceberg_schema
 from meltline.kernels.spelling import spell_as
+from meltline.kernels.widen import widenings
+from meltline.kernels.write_settings import check_properties
 from meltline.lake.catalog import Catalog
-from meltline.lake.schema import add_columns
+from meltline.lake.schema import add_columns, widen_columns
 from meltline.lake.spec import spec_count, unpartitioned_spec
 from meltline.lake.table import Table
 from meltline.model.target import TableTarget
@@ -45,8 +47,12 @@ class OneTable:
     def check(self) -> None:
         """Raises UserError for what cannot work. A table that does not exist is fine."""
         table = self.load()
-        if table is not None:
-            self._deletes(table)
+        if table is None:
+            check_properties(self.identifier, {**self._block.table_properties,
+                                               **self._block.write_properties})
+            return
+        self._target(table)
+        self._deletes(table)
 
     def load(self) -> Table | None:
         if self._table is None:
@@ -93,8 +99,11 @@ class OneTable:
             self._create(iceberg_schema(self._keys.of_table(guess)), None)
             return True
         schema = table.target().schema
-        return add_columns(table, additions(schema, self._keys.of_table(guess, schema)),
-                           self._block.case_insensitive)
+        added = add_columns(table, additions(schema, self._keys.of_table(guess, schema)),
+                            self._block.case_insensitive)
+        widened = widen_columns(
+            table, lambda now: widenings(now.schema, self._keys.of_table(guess, now.schema)))
+        return added or widened
 
     def publish(self, epoch: Epoch, reports: Sequence[str], owner: str) -> Published:
         table = self.load()
@@ -125,7 +134,9 @@ class OneTable:
 
     def _target(self, table: Table) -> TableTarget:
         target = table.target()
-        return replace(target, properties={**target.properties, **self._block.write_properties})
+        properties = {**target.properties, **self._block.write_properties}
+        check_properties(self.identifier, properties)
+        return replace(target, properties=properties)
 
     def _deletes(self, table: Table) -> DeletePlan | None:
         if not self._block.keyed:
