@@ -49,7 +49,8 @@ class ParquetFile:
         self._writer = pq.ParquetWriter(
             self._stream, arrow_schema, metadata_collector=self._footers,
             store_decimal_as_integer=True, use_dictionary=_dictionary_columns(arrow_schema),
-            **_writer_options(properties))
+            # Arrow's own types are ours alone: a reader that believes them may know fewer of them
+            store_schema=False, **_writer_options(properties))
         self._nans = {field.field_id: 0 for field in schema.fields
                       if isinstance(field.field_type, FloatType | DoubleType)}
 
