@@ -3,48 +3,25 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from meltline.config.catalog import CatalogBlock
 from meltline.config.dlq import DlqBlock
 from meltline.config.duration import Duration
-from meltline.config.identifier import FormatText, TableIdentifier, TablePattern
+from meltline.config.identifier import FormatText, TablePattern
 from meltline.config.properties import Properties, PropertyMap
 from meltline.config.refused import Refused
-from meltline.config.scalars import Flag, InWords, Text
+from meltline.config.scalars import Flag, Text
 from meltline.config.strict import Strict
+from meltline.config.table_block import TableBlock
 from meltline.config.table_schema import SchemaBlock
-from meltline.expressions import is_static, regex_refusal
+from meltline.expressions import is_static
 
 OnError = Literal["fail", "drop"]
 DeleteMode = Literal["equality", "position", "copy-on-write"]
-
-
-def check_regex(text: str) -> str:
-    """The pattern itself when it is one. Raises Refused."""
-    if (why := regex_refusal(text)) is not None:
-        raise Refused(f'"{text}" is not a regular expression: {why}')
-    return text
-
-
-Regex = Annotated[str, AfterValidator(check_regex), InWords("regular expression")]
-
-
-class TableBlock(Strict):
-    """One table of a list."""
-
-    table_identifier: TableIdentifier = Field(description="The table to write to.")
-    route_regex: Regex | None = Field(
-        default=None,
-        description="The whole value of `route_field` must match it. Required with `route_field`.",
-    )
-    identifier_columns: tuple[Text, ...] = Field(
-        default=(), description="The columns that tell this table's rows apart."
-    )
-    branch: Text | None = Field(default=None, description="The branch of this table to commit to.")
 
 
 class IcebergSink(Strict):
@@ -201,6 +178,13 @@ class IcebergSink(Strict):
             raise Refused("route_field is given with table_identifier, which does not look at it",
                           hint="use tables or dynamic_tables, or remove route_field",
                           at=("route_field",))
+        self._check_list()
+        if self.dynamic and (self.table_schema is not None or self.table_location is not None):
+            key = "schema" if self.table_schema is not None else "table_location"
+            raise Refused(f"{key} is given, but each event names its own table", at=(key,),
+                          hint=f"remove {key}, or name one table")
+
+    def _check_list(self) -> None:
         for number, table in enumerate(self.tables):
             if table.route_regex and self.route_field is None:
                 raise Refused("route_regex needs route_field", at=("tables", number, "route_regex"),
@@ -208,10 +192,14 @@ class IcebergSink(Strict):
             if self.route_field and table.route_regex is None:
                 raise Refused(f"no event would go to {table.table_identifier}",
                               hint="give it a route_regex", at=("tables", number))
-        if self.dynamic and (self.table_schema is not None or self.table_location is not None):
-            key = "schema" if self.table_schema is not None else "table_location"
-            raise Refused(f"{key} is given, but each event names its own table", at=(key,),
-                          hint=f"remove {key}, or name one table")
+            if table.table_identifier in self.names[:number]:
+                raise Refused(f"table {table.table_identifier} is there twice",
+                              hint="join the two patterns: (one|other)",
+                              at=("tables", number, "table_identifier"))
+        if len(self.tables) > 1 and self.table_location is not None:
+            raise Refused("table_location is given, but several tables cannot share one location",
+                          hint="remove table_location, or create the tables beforehand",
+                          at=("table_location",))
 
     def _check_changes(self) -> None:
         if self.delete_mode is not None and not self.keyed:
@@ -252,20 +240,3 @@ class IcebergSink(Strict):
         """The key that says which tables."""
         return ("tables" if self.tables else
                 "dynamic_tables" if self.dynamic_tables else "table_identifier")
-
-
-def shared_table(one: IcebergSink, other: IcebergSink) -> str | None:
-    """A table, or the beginning of a table's name, that both sinks may write to."""
-    for name in one.names:
-        if name in other.names:
-            return name
-    if one.dynamic and other.dynamic:
-        first, second = (_beginning(sink) for sink in (one, other))
-        if first.startswith(second) or second.startswith(first):
-            return f"{max(first, second, key=len)}..."
-    return None
-
-
-def _beginning(sink: IcebergSink) -> str:
-    """What is sure of a dynamic table's name."""
-    return (sink.table_identifier or "").partition("${")[0]

@@ -59,6 +59,7 @@ class Table:
                 properties=self.properties,
                 io_properties=self.io_properties,
                 format_version=int(self.java.operations().current().formatVersion()),
+                sort_json=str(parsers.SortOrderParser.toJson(self.java.sortOrder())),
             )
 
     def delete_file(self, path: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from typing import Any
 
 import pytest
@@ -31,6 +32,8 @@ LOCATIONS = [
     ({}, "s3://b/db/t/data"),
     ({"write.data.path": "s3://other/place/"}, "s3://other/place"),
     ({"write.data.path": ""}, "s3://b/db/t/data"),
+    ({"write.folder-storage.path": "s3://f", "write.object-storage.path": "s3://o"}, "s3://f"),
+    ({"write.object-storage.enabled": "true", "write.object-storage.path": "s3://o"}, "s3://o"),
 ]
 
 
@@ -39,10 +42,16 @@ def test_where_data_goes(properties: dict[str, str], expected: str) -> None:
     assert target(properties=properties).data_location == expected
 
 
-def test_the_target_size_of_a_file() -> None:
-    assert target().target_file_size == 512 << 20
-    size = target(properties={"write.target-file-size-bytes": "1000"}).target_file_size
-    assert size == 1000
+SPREAD = {"write.object-storage.enabled": "true"}
+
+
+def test_files_are_spread_when_the_table_asks_for_it() -> None:
+    made = target(properties=SPREAD)
+    paths = [made.spread(f"{made.data_location}/p/epoch=1/{i}.parquet") for i in range(50)]
+    found = [re.fullmatch(r"s3://b/db/t/data/([01]{4}/[01]{4}/[01]{4}/[01]{8})/p/epoch=1/\d+.parquet",
+                          path) for path in paths]
+    assert len({one and one[1] for one in found} - {None}) == 50
+    assert target().spread("s3://b/db/t/data/x") == "s3://b/db/t/data/x"
 
 
 def test_secrets_are_not_shown() -> None:

@@ -23,6 +23,7 @@ from meltline.kernels.connection import connect
 from meltline.kernels.convert import REJECTS, Converted, Converter
 from meltline.kernels.operation import DELETE, INSERT, operation_sql, unknown_sql
 from meltline.kernels.scatter import pack, scatter
+from meltline.kernels.spelling import Spellings
 from meltline.model.event import ORD, Shape
 from meltline.sinks.iceberg.changes import ChangeWriter, change_schema, key_schema
 from meltline.sinks.iceberg.fields import FieldWatch, KeyFilter
@@ -61,11 +62,12 @@ class OpenKeyed:
     def convert(
         self, connection: duckdb.DuckDBPyConnection, events: str, shape: Shape
     ) -> Changes:
-        if self._watch.found(connection, events, shape):
-            return Changes(self._schema.empty_table(), REJECTS.empty_table())
-        way = self._way(shape)
+        way = self._way(shape, self._keys.spellings(connection, events, shape,
+                                                    self._writer.target.schema))
         connection.register("marked", _marked(connection, events, way.word))
         try:
+            if self._watch.found(connection, "marked", shape, _where(f"op <> {DELETE}")):
+                return Changes(self._schema.empty_table(), REJECTS.empty_table())
             return self._changes(connection, way)
         finally:
             connection.unregister("marked")
@@ -125,15 +127,15 @@ class OpenKeyed:
                    for f in self._schema]
         return pa.Table.from_arrays(columns, schema=self._schema)
 
-    def _way(self, shape: Shape) -> _Way:
-        key = repr(shape)
+    def _way(self, shape: Shape, spell: Spellings) -> _Way:
+        key = repr((shape, spell))
         if key not in self._ways:
             settings, schema = self._writer.settings, self._writer.target.schema
             names, allows = settings.identifiers, self._keys.allows
             carry = ("op", "n")
             self._ways[key] = _Way(
-                Converter(schema, shape, allows, carry, names),
-                Converter(key_schema(schema, names), shape, allows, carry, names),
+                Converter(schema, shape, allows, carry, names, spell),
+                Converter(key_schema(schema, names), shape, allows, carry, names, spell),
                 None if settings.operation is None else compile_format(settings.operation, shape))
         return self._ways[key]
 

@@ -13,8 +13,11 @@ from meltline.engine.sink import Published
 from meltline.engine.token import Token
 from meltline.errors import RunError, UserError
 from meltline.kernels.infer import additions, iceberg_schema
+from meltline.kernels.spelling import spell_as
+from meltline.kernels.widen import widenings
+from meltline.kernels.write_settings import check_properties
 from meltline.lake.catalog import Catalog
-from meltline.lake.schema import add_columns
+from meltline.lake.schema import add_columns, widen_columns
 from meltline.lake.spec import spec_count, unpartitioned_spec
 from meltline.lake.table import Table
 from meltline.model.target import TableTarget
@@ -36,6 +39,7 @@ class OneTable:
         self._catalog = catalog
         self._map_items = map_items
         self._block = block
+        self._keys = KeyFilter(block.include_keys, block.exclude_keys, block.case_insensitive)
         self._table: Table | None = None
         self._made: IcebergWriter | None = None
         self.identifier = identifier
@@ -43,8 +47,12 @@ class OneTable:
     def check(self) -> None:
         """Raises UserError for what cannot work. A table that does not exist is fine."""
         table = self.load()
-        if table is not None:
-            self._deletes(table)
+        if table is None:
+            check_properties(self.identifier, {**self._block.table_properties,
+                                               **self._block.write_properties})
+            return
+        self._target(table)
+        self._deletes(table)
 
     def load(self) -> Table | None:
         if self._table is None:
@@ -78,20 +86,24 @@ class OneTable:
         if table is None and self._block.table_schema is not None:
             table = self._create_as_told()
         batch_id = epoch.batch_id(self.identifier)
-        keys = KeyFilter(self._block.include_keys, self._block.exclude_keys)
         if table is None:
-            return IcebergWriter(None, batch_id, keys=keys)
-        return IcebergWriter(self._target(table), batch_id, self._block.schema_evolution, keys,
-                             changes=self._changes(table))
+            return IcebergWriter(None, batch_id, keys=self._keys)
+        return IcebergWriter(self._target(table), batch_id, self._block.schema_evolution,
+                             self._keys, changes=self._changes(table))
 
     def settle(self, guess: Any) -> bool:
         """Make the table, or columns, for events that have no place yet."""
         table = self.load()
         self._made = None
         if table is None:
-            self._create(iceberg_schema(guess), None)
+            self._create(iceberg_schema(self._keys.of_table(guess)), None)
             return True
-        return add_columns(table, additions(table.target().schema, guess))
+        schema = table.target().schema
+        added = add_columns(table, additions(schema, self._keys.of_table(guess, schema)),
+                            self._block.case_insensitive)
+        widened = widen_columns(
+            table, lambda now: widenings(now.schema, self._keys.of_table(guess, now.schema)))
+        return added or widened
 
     def publish(self, epoch: Epoch, reports: Sequence[str], owner: str) -> Published:
         table = self.load()
@@ -111,8 +123,8 @@ class OneTable:
         schema = self._block.table_schema
         if schema is None:
             raise UserError(f"no schema to create table {self.identifier} by")
-        return self._create(schema_json(schema, self._block.identifier_columns),
-                            spec_json(schema))
+        columns = [column.name for column in schema.columns]
+        return self._create(schema_json(schema, self._identifiers(columns)), spec_json(schema))
 
     def _create(self, schema: str, spec: str | None) -> Table:
         self._table = self._catalog.create(
@@ -122,13 +134,22 @@ class OneTable:
 
     def _target(self, table: Table) -> TableTarget:
         target = table.target()
-        return replace(target, properties={**target.properties, **self._block.write_properties})
+        properties = {**target.properties, **self._block.write_properties}
+        check_properties(self.identifier, properties)
+        return replace(target, properties=properties)
 
     def _deletes(self, table: Table) -> DeletePlan | None:
         if not self._block.keyed:
             return None
-        return plan_deletes(table.target(), spec_count(table), self._block.identifier_columns,
+        target = table.target()
+        columns = [field.name for field in target.schema.fields]
+        return plan_deletes(target, spec_count(table), self._identifiers(columns),
                             self._block.delete_mode)
+
+    def _identifiers(self, columns: Sequence[str]) -> Sequence[str]:
+        """The identifier columns of the YAML, in the table's spelling where any will do."""
+        wanted = self._block.identifier_columns
+        return [spell_as(name, columns) for name in wanted] if self._keys.any_case else wanted
 
     def _changes(self, table: Table) -> ChangeSettings | None:
         plan = self._deletes(table)

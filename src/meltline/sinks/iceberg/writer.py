@@ -13,6 +13,7 @@ from meltline.engine.work import TaskPlace
 from meltline.expressions.quoting import quote_literal
 from meltline.kernels.convert import NO_MATCH, REJECTS, Converted, Converter
 from meltline.kernels.infer import NULL, Guess, merge
+from meltline.kernels.spelling import Spellings
 from meltline.kernels.write import TableWriter, WriteLimits
 from meltline.model.event import Shape
 from meltline.model.target import TableTarget
@@ -45,7 +46,8 @@ class IcebergWriter:
         if self.target is None:
             return OpenGuess(self.keys)
         if self.changes is not None:
-            watch = FieldWatch(self.target.schema, self.keys, self.evolve)
+            watch = FieldWatch(self.target.schema, self.keys, self.evolve,
+                               self.changes.identifiers)
             return OpenKeyed(self._change_writer(place), watch, self.keys)
         return OpenIceberg(self, self.target, place)
 
@@ -73,9 +75,11 @@ class OpenIceberg:
     def convert(
         self, connection: duckdb.DuckDBPyConnection, events: str, shape: Shape
     ) -> Converted:
+        spell = self._settings.keys.spellings(connection, events, shape, self._target.schema)
+        converter = self._converter(shape, spell)
         if self._watch.found(connection, events, shape):
-            return self._converter(shape).nothing()
-        return self._converter(shape).convert(connection, events)
+            return converter.nothing()
+        return converter.convert(connection, events)
 
     def add(self, converted: Converted) -> None:
         self._rows += converted.rows.num_rows
@@ -92,11 +96,11 @@ class OpenIceberg:
     def abandon(self) -> None:
         self.writer.abandon()
 
-    def _converter(self, shape: Shape) -> Converter:
-        key = repr(shape)
+    def _converter(self, shape: Shape, spell: Spellings) -> Converter:
+        key = repr((shape, spell))
         if key not in self._converters:
             self._converters[key] = Converter(self._target.schema, shape,
-                                              self._settings.keys.allows)
+                                              self._settings.keys.allows, spell=spell)
         return self._converters[key]
 
 
