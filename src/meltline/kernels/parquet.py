@@ -55,6 +55,8 @@ class ParquetFile:
         self._writer = pq.ParquetWriter(
             self._stream, arrow_schema, metadata_collector=self._footers,
             store_decimal_as_integer=True,
+            # Arrow's own types are ours alone: a reader that believes them may know fewer of them
+            store_schema=False,
             **_writer_options(write_settings(properties, content != DATA), arrow_schema))
         self._nans = {field.field_id: 0 for field in schema.fields
                       if isinstance(field.field_type, FloatType | DoubleType)}
