@@ -15,7 +15,8 @@ from meltline.config.processors import ProcessorBlock
 from meltline.config.properties import FrozenMap
 from meltline.config.refused import Refused
 from meltline.config.routes import DEFAULT_ROUTE, Routes
-from meltline.config.sink_iceberg import IcebergSink, OnError, shared_table
+from meltline.config.shared_table import shared_table
+from meltline.config.sink_iceberg import IcebergSink, OnError
 from meltline.config.source_files import FilesSource
 from meltline.config.strict import Strict
 from meltline.config.suggest import choice_hint
