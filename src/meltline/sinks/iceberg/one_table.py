@@ -110,6 +110,9 @@ class OneTable:
         if table is None:
             self._create(iceberg_schema(self._keys.of_table(guess)), None)
             return True
+        if not self._block.schema_evolution:
+            # somebody else made the table while this one looked for what to make
+            return False
         schema = table.target().schema
         added = add_columns(table, additions(schema, self._keys.of_table(guess, schema)),
                             self._block.case_insensitive)
