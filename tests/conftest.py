@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from meltline.spark.session import SparkSettings, start_session
 
-pytest_plugins = ["tests.services.fixtures", "tests.catalogs"]
+pytest_plugins = ["tests.services.fixtures", "tests.catalogs", "tests.warehouse"]
 
 
 @pytest.fixture(scope="session")

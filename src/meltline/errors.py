@@ -6,6 +6,7 @@ MeltlineError
 └── RunError               something failed while running; exit code 1, no traceback
     ├── Retryable          the same step may be tried again and may then succeed
     │   ├── CommitConflict another writer changed the table between our look and our commit
+    │   │   └── BaseMoved  so much that what we want to commit must be worked out again
     │   └── CommitUnknown  the catalog did not say whether the commit happened
     ├── Fenced             a newer driver owns the pipeline; this one must stop
     ├── EventsRejected     events were refused and nothing says where to put them
@@ -55,6 +56,10 @@ class Retryable(RunError):
 
 class CommitConflict(Retryable):
     """The table moved between our look and our commit."""
+
+
+class BaseMoved(CommitConflict):
+    """Another writer touched what the change was computed from: look again, then commit."""
 
 
 class CommitUnknown(Retryable):

@@ -41,4 +41,4 @@ def test_every_error_is_in_the_tree_of_the_docstring(kind: type[MeltlineError]) 
 
 def test_what_may_be_tried_again() -> None:
     assert {kind.__name__ for kind in KINDS if issubclass(kind, Retryable)} == {
-        "Retryable", "CommitConflict", "CommitUnknown"}
+        "Retryable", "CommitConflict", "BaseMoved", "CommitUnknown"}

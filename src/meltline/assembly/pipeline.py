@@ -104,11 +104,12 @@ def _check_places(name: str, block: PipelineBlock, base: Path) -> None:
     for sink in block.sink:
         if sink.iceberg is None:
             continue
-        place = _place(sink.iceberg.catalog, sink.iceberg.table_identifier, base)
-        if place in taken:
-            raise ConfigError(f"two sinks of pipeline {name!r} write to table {taken[place]}",
-                              hint="give one sink both routes, or write to two tables")
-        taken[place] = sink.iceberg.table_identifier
+        for table in sink.iceberg.names:
+            place = _place(sink.iceberg.catalog, table, base)
+            if place in taken:
+                raise ConfigError(f"two sinks of pipeline {name!r} write to table {taken[place]}",
+                                  hint="give one sink both routes, or write to two tables")
+            taken[place] = table
         dlq = block.dlq_of(sink.iceberg)
         if dlq is not None and dlq.iceberg is not None:
             own = dlq.iceberg.catalog or sink.iceberg.catalog
@@ -130,7 +131,7 @@ def _end(
 ) -> SinkEnd:
     dlq = block.dlq_of(sink)
     key = None if dlq is None else _letters(dlq, sink, catalogs, base, letters)
-    return SinkEnd(IcebergSink(catalogs.find(sink.catalog), sink), sink.routes, key,
+    return SinkEnd(IcebergSink(catalogs.find(sink.catalog), sink.label, sink), sink.routes, key,
                    block.on_error_of(sink) == "drop")
 
 

@@ -14,7 +14,7 @@ def validate(options: argparse.Namespace) -> int:
     for warning in file.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     for name, block in chosen.items():
-        tables = ", ".join(sink.iceberg.table_identifier for sink in block.sink if sink.iceberg)
+        tables = ", ".join(sink.iceberg.label for sink in block.sink if sink.iceberg)
         print(f"{name}: {block.source.kind} -> {tables}")
     print(f"{options.file}: {len(chosen)} pipeline{'s' if len(chosen) != 1 else ''}, no mistakes")
     return 0

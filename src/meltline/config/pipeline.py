@@ -15,7 +15,7 @@ from meltline.config.processors import ProcessorBlock
 from meltline.config.properties import FrozenMap
 from meltline.config.refused import Refused
 from meltline.config.routes import DEFAULT_ROUTE, Routes
-from meltline.config.sink_iceberg import IcebergSink, OnError
+from meltline.config.sink_iceberg import IcebergSink, OnError, shared_table
 from meltline.config.source_files import FilesSource
 from meltline.config.strict import Strict
 from meltline.config.suggest import choice_hint
@@ -111,19 +111,23 @@ class PipelineBlock(Strict):
                 )
 
     def _check_table(self, sink: IcebergSink, index: int) -> None:
+        """A batch is known in a table by pipeline and epoch: what a second sink writes there would
+        be taken for the first one's and skipped."""
         place = ("sink", index, "iceberg")
-        target = (sink.table_identifier, sink.catalog)
-        for other, block in enumerate(self.sink[:index]):
-            if block.iceberg and (block.iceberg.table_identifier, block.iceberg.catalog) == target:
-                # a batch is known in a table by pipeline and epoch: the second sink's would be
-                # taken for the first one's and skipped
-                what = f"sink[{other}] writes to {sink.table_identifier} already"
+        others = [(f"sink[{number}]", block.iceberg)
+                  for number, block in enumerate(self.sink[:index]) if block.iceberg]
+        for label, other in others:
+            if other.catalog == sink.catalog and (shared := shared_table(sink, other)):
                 hint = "give one sink both routes, or write to two tables"
-                raise Refused(what, hint=hint, at=(*place, "table_identifier"))
+                if sink.dynamic or other.dynamic:
+                    hint = "begin the two table names with different namespaces"
+                raise Refused(f"{label} writes to {shared} already", hint=hint,
+                              at=(*place, sink.table_key))
         dlq = self.dlq_of(sink)
         letters = dlq.iceberg if dlq else None
-        if letters and (letters.table_identifier, letters.catalog or sink.catalog) == target:
-            what = f"rejected events would go to {sink.table_identifier}, which rejected them"
+        if (letters and (letters.catalog or sink.catalog) == sink.catalog
+                and letters.table_identifier in sink.names):
+            what = f"rejected events would go to {letters.table_identifier}, which rejected them"
             own = (*place, "dlq") if sink.dlq else ("dlq",)
             raise Refused(what, hint="name another table", at=(*own, "iceberg", "table_identifier"))
 

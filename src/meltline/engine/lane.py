@@ -177,7 +177,7 @@ class Lane:
             commits = [pool.submit(sink.publish, epoch, files, str(self.owner))
                        for sink, files in work]
             for commit in commits:
-                published.append(commit.result())
+                published += commit.result()
                 self.crash("publish.table")
         return published
 

@@ -14,13 +14,15 @@ SAMPLES = 5
 
 @dataclass(frozen=True)
 class SinkReport:
-    """`rejected` events are not among the `rows`. `guess` is set when the schema must change."""
+    """`rejected` events are not among the `rows`. `guess` is set when the schema must change.
+    `deleted` keys had or may have had earlier rows."""
 
     rows: int = 0
     rejected: int = 0
     samples: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     guess: Any = None
+    deleted: int = 0
 
 
 @dataclass(frozen=True)
@@ -73,14 +75,16 @@ def total(reports: Iterable[TaskReport], sinks: int) -> TaskReport:
 
 
 def _sum(reports: Iterable[SinkReport]) -> SinkReport:
-    rows = rejected = 0
+    rows = rejected = deleted = 0
     samples: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     guess: Any = NULL
     for report in reports:
         rows += report.rows
         rejected += report.rejected
+        deleted += report.deleted
         samples += report.samples
         files += report.files
         guess = merge(guess, NULL if report.guess is None else report.guess)
-    return SinkReport(rows, rejected, samples[:SAMPLES], files, None if guess == NULL else guess)
+    return SinkReport(rows, rejected, samples[:SAMPLES], files,
+                      None if guess == NULL else guess, deleted)

@@ -45,8 +45,8 @@ class Sink(Protocol):
 
         The epoch is written again either way: somebody else may have been faster."""
 
-    def publish(self, epoch: Epoch, reports: Sequence[str], owner: str) -> Published:
-        """Atomic, idempotent, fenced. Reports are those of the workers' `finish`."""
+    def publish(self, epoch: Epoch, reports: Sequence[str], owner: str) -> Sequence[Published]:
+        """Each table atomic, idempotent, fenced. Reports are those of the workers' `finish`."""
 
 
 class Letters(Protocol):

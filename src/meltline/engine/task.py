@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import resource
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from meltline.engine.exchange import Part
 from meltline.engine.flow import Flow
 from meltline.engine.letters import make_letters
 from meltline.engine.report import SAMPLES, SinkReport, TaskReport
@@ -18,9 +21,21 @@ from meltline.kernels.connection import connect
 from meltline.model.event import BAD, Shape
 
 
-def run_task(work: TaskWork) -> str:
-    """Returns a TaskReport as JSON. Nothing of what it wrote is visible to anybody yet."""
-    return _Task(work).run().to_json()
+def run_task(work: TaskWork) -> Iterator[tuple[int, Part] | TaskReport]:
+    """Yields what goes to the second stage with its bucket, and the task's report at the end.
+    Nothing of what it wrote is visible to anybody yet."""
+    return _Task(work).run()
+
+
+def gather_task(work: TaskWork, parts: Iterable[Part]) -> TaskReport:
+    """The second stage: write what the first stage handed to one bucket, sink by sink."""
+    waiting: list[list[bytes]] = [[] for _ in work.sinks]
+    for part in parts:
+        waiting[part.sink].append(part.content)
+    _crash_on_cue(work, "task.gather")
+    sinks = [sink.writer.gather(work.place, waiting[i]) if waiting[i] else SinkReport()
+             for i, sink in enumerate(work.sinks)]
+    return TaskReport(work.place.shard, sinks=tuple(sinks), peak_rss=_peak_rss())
 
 
 class _Task:
@@ -34,7 +49,7 @@ class _Task:
         self._bad_samples: list[str] = []
         self._counts = {"read": 0, "size": 0, "undecodable": 0, "unrouted": 0}
 
-    def run(self) -> TaskReport:
+    def run(self) -> Iterator[tuple[int, Part] | TaskReport]:
         connection = connect()
         place = self._work.place
         seed = f"{place.pipeline}:{place.lane}:{place.epoch}".replace("'", "''")
@@ -43,14 +58,21 @@ class _Task:
         try:
             for shape, chunk in self._work.reader.open(self._work.split):
                 self._chunk(connection, shape, chunk)
-                self._crash("task.chunk")
-            return self._report()
+                _crash_on_cue(self._work, "task.chunk")
+                yield from self._drain(last=False)
+            yield from self._drain(last=True)
+            yield self._report()
         except BaseException:
             for sink in self._sinks:
                 sink.abandon()
             raise
         finally:
             connection.close()
+
+    def _drain(self, last: bool) -> Iterator[tuple[int, Part]]:
+        for i, sink in enumerate(self._sinks):
+            for bucket, content in sink.drain(last):
+                yield bucket, Part(i, content)
 
     def _chunk(
         self, connection: duckdb.DuckDBPyConnection, shape: Shape, chunk: pa.Table
@@ -114,20 +136,25 @@ class _Task:
         return self._flows[key]
 
     def _report(self) -> TaskReport:
-        self._crash("task.finish")
+        _crash_on_cue(self._work, "task.finish")
         sinks = []
         for i, sink in enumerate(self._sinks):
             done = sink.finish()
-            sinks.append(SinkReport(done.rows, self._rejected[i],
-                                    tuple(self._samples[i][:SAMPLES]), done.files, done.guess))
+            sinks.append(replace(done, rejected=self._rejected[i],
+                                 samples=tuple(self._samples[i][:SAMPLES])))
         letters = {key: tuple(files) for key, open_ in self._letters.items()
                    if (files := open_.finish())}
         return TaskReport(
             self._work.place.shard, sinks=tuple(sinks), letters=letters,
             samples=tuple(self._bad_samples[:SAMPLES]), skipped=self._work.reader.skipped_files,
-            peak_rss=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10, **self._counts)
+            peak_rss=_peak_rss(), **self._counts)
 
-    def _crash(self, point: str) -> None:
-        """For tests: die like a lost machine, without any cleaning up."""
-        if self._work.crash_at == point:
-            os.kill(os.getpid(), 9)
+
+def _peak_rss() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+
+def _crash_on_cue(work: TaskWork, point: str) -> None:
+    """For tests: die like a lost machine, without any cleaning up."""
+    if work.crash_at == point:
+        os.kill(os.getpid(), 9)

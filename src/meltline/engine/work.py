@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,7 +19,10 @@ from meltline.model.plan import Split
 @dataclass(frozen=True)
 class TaskPlace:
     """Where a task stands. `attempt` is unique per driver run and task attempt: a path made with
-    it never hits a file that may already be referenced."""
+    it never hits a file that may already be referenced.
+
+    `buckets` is how many tasks of the next stage gather what this one scatters by key; 0 when
+    there is no next stage."""
 
     pipeline: str
     lane: str
@@ -27,6 +30,7 @@ class TaskPlace:
     planned_at_ms: int
     shard: int
     attempt: str
+    buckets: int = 0
 
 
 class OpenSink(Protocol):
@@ -38,6 +42,10 @@ class OpenSink(Protocol):
     def add(self, converted: Any) -> None:
         """Write what `convert` returned."""
 
+    def drain(self, last: bool) -> Iterator[tuple[int, bytes]]:
+        """What has to go to another task: its bucket, and bytes for `SinkWriter.gather`. Called
+        after each chunk, and a `last` time before `finish`."""
+
     def finish(self) -> SinkReport:
         """Close everything. Called once, at the end of a task that did not fail."""
 
@@ -48,7 +56,14 @@ class OpenSink(Protocol):
 class SinkWriter(Protocol):
     """The half of a sink that travels to the workers: picklable."""
 
+    @property
+    def keyed(self) -> bool:
+        """Whether rows of one key must meet in one task."""
+
     def open(self, place: TaskPlace) -> OpenSink: ...
+
+    def gather(self, place: TaskPlace, parts: Iterable[bytes]) -> SinkReport:
+        """In the second stage: everything that was drained for one bucket, in any order."""
 
 
 class OpenLetters(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import duckdb
@@ -25,20 +25,31 @@ REJECTS = pa.schema([("ord", pa.int64()), ("reason", pa.string())])
 
 @dataclass(frozen=True)
 class Converted:
-    """`rows` in the table's Arrow schema; `rejects` (ord, reason) for the events that are not."""
+    """`rows` in the table's Arrow schema; `rejects` (ord, reason) for the events that are not.
+
+    `carried` holds, row by row, the columns of the events that the converter was told to carry.
+    """
 
     rows: pa.Table
     rejects: pa.Table
+    carried: pa.Table | None = None
 
 
 class Converter:
     """Compiled once per table schema and event shape, then used for every chunk."""
 
     def __init__(
-        self, schema: Schema, shape: Shape, allows: Callable[[str], bool] = lambda _: True
+        self, schema: Schema, shape: Shape, allows: Callable[[str], bool] = lambda _: True,
+        carry: Sequence[str] = (), identifiers: Sequence[str] = (),
     ) -> None:
-        """`allows` says which fields of an event count; the others are as if they were absent."""
+        """`allows` says which fields of an event count; the others are as if they were absent.
+
+        `identifiers` are columns that must have a value, whether the table requires it or not."""
         self._fields = list(schema.fields)
+        self._carry = list(carry)
+        self._needed = {i: "identifier" if field.name in identifiers else "required"
+                        for i, field in enumerate(self._fields)
+                        if field.required or field.name in identifiers}
         self._allows = allows
         self.arrow_schema = schema_to_pyarrow(schema, include_field_ids=True)
         if shape.kind == "json":
@@ -52,7 +63,7 @@ class Converter:
         fast = connection.sql(self.fast_sql(events)).to_arrow_table()
         flags = fast.column("flag")
         if not pc.any(flags).as_py():
-            return Converted(self._rows(fast), REJECTS.empty_table())
+            return Converted(self._rows(fast), REJECTS.empty_table(), fast.select(self._carry))
         doubted = pc.unique(fast.filter(flags).column("ord"))
         connection.register("doubtful", pa.table({"ord": doubted}))
         doubtful = f"(SELECT * FROM {events} WHERE ord IN (SELECT ord FROM doubtful))"
@@ -63,27 +74,47 @@ class Converter:
         # by `ord`, not by flag: a processor may have made several rows of one event
         sure = fast.filter(pc.invert(pc.is_in(fast.column("ord"), value_set=doubted)))
         rows = pa.concat_tables([self._rows(sure), self._rows(good)])
-        return Converted(rows, bad.select(["ord", "reason"]).cast(REJECTS))
+        carried = pa.concat_tables([part.select(self._carry) for part in (sure, good)])
+        return Converted(rows, bad.select(["ord", "reason"]).cast(REJECTS), carried)
 
     def nothing(self) -> Converted:
         return Converted(self.arrow_schema.empty_table(), REJECTS.empty_table())
+
+    @property
+    def _kept(self) -> str:
+        return ", ".join(["ord", *self._carry])
 
     def fast_sql(self, events: str) -> str:
         columns = self._fast.columns
         values = ", ".join(f"{c.value} AS c{i}" for i, c in enumerate(columns))
         doubt = " OR ".join(f"({c.doubt})" for c in columns if c.doubt) or "false"
-        inner = (f"SELECT ord, {values}, {doubt} AS doubt "
-                 f"FROM (SELECT ord, {self._fast.extract} FROM {events})")
-        return (f"SELECT *, coalesce(doubt, false) OR {_incomplete(self._fields)} AS flag "
+        inner = (f"SELECT {self._kept}, {values}, {doubt} AS doubt "
+                 f"FROM (SELECT {self._kept}, {self._fast.extract} FROM {events})")
+        return (f"SELECT *, coalesce(doubt, false) OR {self._incomplete()} AS flag "
                 f"FROM ({inner})")
 
     def exact_sql(self, events: str) -> str:
         values = ", ".join(f"{c.value} AS c{i}" for i, c in enumerate(self._exact.columns))
-        raws = "".join(f"{self._exact.raws[i]} AS r{i}, "
-                       for i, f in enumerate(self._fields) if f.required)
-        inner = (f"SELECT ord, {values}, {raws}{self._exact.matches} AS matches "
+        raws = "".join(f"{self._exact.raws[i]} AS r{i}, " for i in self._needed)
+        inner = (f"SELECT {self._kept}, {values}, {raws}{self._exact.matches} AS matches "
                  f"FROM (SELECT *, {self._exact.extract} FROM {events})")
-        return f"SELECT *, {_reason(self._fields)} AS reason FROM ({inner})"
+        return f"SELECT *, {self._reason()} AS reason FROM ({inner})"
+
+    def _incomplete(self) -> str:
+        """Rows that lack a required column, or have no column at all: the exact way says why."""
+        if self._needed:
+            return "(" + " OR ".join(f"c{i} IS NULL" for i in self._needed) + ")"
+        return "(" + " AND ".join(f"c{i} IS NULL" for i in range(len(self._fields))) + ")"
+
+    def _reason(self) -> str:
+        cases = [f"WHEN NOT matches THEN {quote_literal(NO_MATCH)}"]
+        for i, word in self._needed.items():
+            field = self._fields[i]
+            missing = quote_literal(f'{word} column "{field.name}" is missing or null')
+            wrong = quote_literal(f'{word} column "{field.name}" ({field.field_type}) cannot take ')
+            cases.append(f"WHEN c{i} IS NULL AND r{i} IS NULL THEN {missing}")
+            cases.append(f"WHEN c{i} IS NULL THEN {wrong} || left(r{i}, 100)")
+        return "CASE " + " ".join(cases) + " END"
 
     def _allowed(self, way: _Way) -> _Way:
         """What is not allowed is NULL, and NULL as well in the reasons: it counts as absent."""
@@ -139,23 +170,3 @@ def _typed(
             for c, f in zip(columns, fields, strict=True)]
     known = any(f.name in shape.fields and allows(f.name) for f in fields)
     return _Way("row", columns, raws, "true" if known else "false")
-
-
-def _incomplete(fields: list[NestedField]) -> str:
-    """Rows that lack a required column, or have no column at all: the exact way says why."""
-    required = [f"c{i} IS NULL" for i, f in enumerate(fields) if f.required]
-    if required:
-        return "(" + " OR ".join(required) + ")"
-    return "(" + " AND ".join(f"c{i} IS NULL" for i in range(len(fields))) + ")"
-
-
-def _reason(fields: list[NestedField]) -> str:
-    cases = [f"WHEN NOT matches THEN {quote_literal(NO_MATCH)}"]
-    for i, field in enumerate(fields):
-        if field.required:
-            missing = quote_literal(f'required column "{field.name}" is missing or null')
-            wrong = quote_literal(
-                f'required column "{field.name}" ({field.field_type}) cannot take ')
-            cases.append(f"WHEN c{i} IS NULL AND r{i} IS NULL THEN {missing}")
-            cases.append(f"WHEN c{i} IS NULL THEN {wrong} || left(r{i}, 100)")
-    return "CASE " + " ".join(cases) + " END"

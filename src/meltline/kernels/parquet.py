@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +16,13 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import DoubleType, FloatType
 
 from meltline.kernels.metrics import file_metrics
+
+DATA: Mapping[str, Any] = {"content": "data"}
+"""What a content file says of itself, beside what it holds."""
+
+
+def equality_deletes(field_ids: Sequence[int]) -> Mapping[str, Any]:
+    return {"content": "equality-deletes", "equality-ids": list(field_ids)}
 
 
 @dataclass(frozen=True)
@@ -31,9 +38,10 @@ class ParquetFile:
 
     def __init__(
         self, io: FileIO, path: str, schema: Schema, arrow_schema: pa.Schema,
-        properties: Mapping[str, str],
+        properties: Mapping[str, str], content: Mapping[str, Any] = DATA,
     ) -> None:
         self.path = path
+        self._kind = dict(content)
         self._schema = schema
         self._properties = dict(properties)
         self._stream = io.new_output(path).create(overwrite=True)
@@ -73,7 +81,7 @@ class ParquetFile:
         self, footer: pq.FileMetaData, size: int, spec_id: int, partition: list[Any]
     ) -> dict[str, Any]:
         return {
-            "content": "data", "spec-id": spec_id, "partition": partition,
+            **self._kind, "spec-id": spec_id, "partition": partition,
             "file-path": self.path, "file-format": "parquet",
             "file-size-in-bytes": size, "record-count": footer.num_rows,
             **file_metrics(footer, self._schema, self._properties, self._nans),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
-from meltline.kernels.parquet import ClosedParquet, ParquetFile
+from meltline.kernels.parquet import DATA, ClosedParquet, ParquetFile
 from meltline.kernels.partition import Partitioner
 from meltline.kernels.storage import open_storage
 from meltline.model.target import TableTarget
@@ -40,8 +41,12 @@ class _Lot:
 class TableWriter:
     """Takes rows in any order; `finish` returns every file exactly once."""
 
-    def __init__(self, target: TableTarget, path_prefix: str, limits: WriteLimits) -> None:
+    def __init__(
+        self, target: TableTarget, path_prefix: str, limits: WriteLimits,
+        content: Mapping[str, Any] = DATA,
+    ) -> None:
         self._target = target
+        self._content = content
         self._prefix = path_prefix
         self._limits = limits
         self._io = open_storage(target.io_properties)
@@ -110,7 +115,7 @@ class TableWriter:
         path = f"{self._prefix}-{self._sequence}.parquet"
         self._sequence += 1
         return ParquetFile(self._io, path, self._target.schema, self._arrow_schema,
-                           self._target.properties)
+                           self._target.properties, self._content)
 
     def _close(self, lot: _Lot) -> None:
         if lot.file is not None:

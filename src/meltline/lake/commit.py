@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
-
-from meltline.lake.jvm import translate
+from meltline.errors import BaseMoved, MeltlineError
+from meltline.lake.change import Basis, Change
+from meltline.lake.content_files import (
+    call_each,
+    java_list,
+    parse_data_files,
+    parse_delete_files,
+)
+from meltline.lake.jvm import JAVA_ERRORS, exception_names, translate
 from meltline.lake.table import Table
 
 Lookup = Callable[[str], str | None]
@@ -23,37 +29,107 @@ def append_files(
     table: Table, contents: Sequence[str], summary: Mapping[str, str],
     properties: Mapping[str, str], fence: Fence, stop_at: int | None = None,
 ) -> bool:
-    """Append data files (content-file JSON) and set properties in one metadata commit.
+    """Append data files (content-file JSON) and set properties. See commit_change."""
+    return commit_change(table, Change(contents), summary, properties, fence, stop_at)
 
-    False when the fence said no. Raises CommitConflict,
-    CommitUnknown or what the fence raised. `stop_at` bounds the ancestry shown to the fence.
+
+def commit_change(
+    table: Table, change: Change, summary: Mapping[str, str], properties: Mapping[str, str],
+    fence: Fence, stop_at: int | None = None, branch: str | None = None,
+) -> bool:
+    """Change the table's files and set properties in one metadata commit.
+
+    False when the fence said no. Raises CommitConflict, BaseMoved when the change must be computed
+    anew, CommitUnknown, or what the fence raised. `stop_at` bounds the ancestry shown to the fence.
+    A branch that does not exist begins at the main one.
     """
-    jvm = table.jvm
     guard = _Guard(table, fence, stop_at)
     try:
         transaction = table.java.newTransaction()
-        append = transaction.newAppend()
-        specs = table.java.specs()
-        parser = jvm.iceberg.ContentFileParser
-        for content in contents:
-            append.appendFile(parser.fromJson(jvm.json_tree(content), specs))
+        update = _update(table, transaction, change)
+        if branch is not None:
+            update.toBranch(branch)
         for key, value in summary.items():
-            append.set(key, value)
-        append.validateWith(guard)
-        append.commit()
-        update = transaction.updateProperties()
-        for key, value in properties.items():
             update.set(key, value)
+        update.validateWith(guard)
         update.commit()
+        settings = transaction.updateProperties()
+        for key, value in properties.items():
+            settings.set(key, value)
+        settings.commit()
         transaction.commitTransaction()
-    except Py4JJavaError as error:
+    except JAVA_ERRORS as error:
         if guard.refused:
             return False
         if guard.failure is not None:
             raise guard.failure from None
-        raise translate(error, f"cannot commit to table {table.identifier}") from None
+        raise _failed(error, table, change) from None
     table.refresh()
     return True
+
+
+def _update(table: Table, transaction: Any, change: Change) -> Any:
+    """Iceberg's own operation, with all that it must check."""
+    if change.removed_data_files:
+        return _overwrite(table, transaction, change)
+    if change.delete_files or change.removed_delete_files:
+        return _row_delta(table, transaction, change)
+    update = transaction.newAppend()
+    for file in parse_data_files(table, change.data_files):
+        update.appendFile(file)
+    return update
+
+
+def _row_delta(table: Table, transaction: Any, change: Change) -> Any:
+    update = transaction.newRowDelta()
+    for file in parse_data_files(table, change.data_files):
+        update.addRows(file)
+    for contents, method in ((change.delete_files, "addDeletes"),
+                             (change.removed_delete_files, "removeDeletes")):
+        if contents:
+            call_each(table, parse_delete_files(table, contents), update, "RowDelta", method)
+    if change.basis is not None:
+        _validate_from(table, update, change.basis)
+        # deletes are among the operations that may have removed a file
+        update.validateDeletedFiles()
+        update.validateDataFilesExist(java_list(table, change.basis.referenced))
+        update.validateNoConflictingDataFiles()
+    return update
+
+
+def _overwrite(table: Table, transaction: Any, change: Change) -> Any:
+    if change.delete_files:
+        raise ValueError("an overwrite adds no delete files")
+    sets = table.jvm.iceberg.util
+    update = transaction.newOverwrite()
+    for file in parse_data_files(table, change.data_files):
+        update.addFile(file)
+    update.deleteFiles(
+        sets.DataFileSet.of(java_list(table, parse_data_files(table, change.removed_data_files))),
+        sets.DeleteFileSet.of(parse_delete_files(table, change.removed_delete_files)))
+    if change.basis is not None:
+        _validate_from(table, update, change.basis)
+        update.validateNoConflictingData()
+        update.validateNoConflictingDeletes()
+    return update
+
+
+def _validate_from(table: Table, update: Any, basis: Basis) -> None:
+    if basis.snapshot_id is not None:
+        update.validateFromSnapshot(basis.snapshot_id)
+    if basis.conflicts is not None:
+        parser = table.jvm.iceberg.expressions.ExpressionParser
+        update.conflictDetectionFilter(parser.fromJson(basis.conflicts, table.java.schema()))
+
+
+def _failed(error: Exception, table: Table, change: Change) -> MeltlineError:
+    """What Iceberg finds wrong with the basis says that somebody else changed the table."""
+    doing = f"cannot commit to table {table.identifier}"
+    known = translate(error, doing)
+    moved = ("ValidationException" in exception_names(error)
+             # the snapshot that was looked at is no longer in the branch's history
+             or "is not an ancestor of" in known.what)
+    return BaseMoved(known.what) if change.basis is not None and moved else known
 
 
 class _Guard:

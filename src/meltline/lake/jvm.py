@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
@@ -17,6 +18,9 @@ _CONFLICTS = ("CommitFailedException",)
 _UNKNOWN = ("CommitStateUnknownException",)
 _FINAL = ("IllegalArgumentException", "ValidationException", "UnsupportedOperationException")
 _USERS_MISTAKES = ("NotAuthorizedException", "ForbiddenException", "BadRequestException")
+
+JAVA_ERRORS = (Py4JJavaError, CapturedException)
+"""PySpark turns some of Java's own exceptions, wherever they come from, into its kind."""
 
 
 class Jvm:
@@ -46,11 +50,11 @@ def java_errors(doing: str) -> Iterator[None]:
     """Turn a Java exception into an error of ours that says what was being done, redacted."""
     try:
         yield
-    except Py4JJavaError as error:
+    except JAVA_ERRORS as error:
         raise translate(error, doing) from None
 
 
-def translate(error: Py4JJavaError, doing: str) -> MeltlineError:
+def translate(error: Exception, doing: str) -> MeltlineError:
     names = exception_names(error)
     text = redact(f"{doing}: {_message(error)}")
     if any(name in _CONFLICTS for name in names):
@@ -64,20 +68,24 @@ def translate(error: Py4JJavaError, doing: str) -> MeltlineError:
     return Retryable(text)
 
 
-def exception_names(error: Py4JJavaError) -> list[str]:
+def exception_names(error: Exception) -> list[str]:
     """Simple class names of the exception and its causes, outermost first."""
     names: list[str] = []
-    cause: Any = error.java_exception
+    cause = _java_exception(error)
     while cause is not None and len(names) < 10:
         names.append(str(cause.getClass().getSimpleName()))
         cause = cause.getCause()
     return names
 
 
-def _message(error: Py4JJavaError) -> str:
+def _java_exception(error: Any) -> Any:
+    return error.java_exception if isinstance(error, Py4JJavaError) else error._origin  # noqa: SLF001
+
+
+def _message(error: Exception) -> str:
     """The messages of the exception and its causes in one line; Java's stack is for developers."""
     parts: list[str] = []
-    cause: Any = error.java_exception
+    cause = _java_exception(error)
     while cause is not None and len(parts) < 4:
         text = str(cause.getMessage() or cause.getClass().getSimpleName())
         if not any(text in known for known in parts):

@@ -10,6 +10,10 @@ from typing import Any
 
 from meltline.errors import RunError
 
+DATA = "data"
+EQUALITY_DELETES = "equality-deletes"
+"""The kinds that workers report of their own accord."""
+
 
 @dataclass(frozen=True)
 class FileClosed:

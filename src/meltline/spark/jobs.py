@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,12 +13,16 @@ from pyspark import Accumulator, TaskContext
 from pyspark.sql import SparkSession
 
 from meltline import errors
+from meltline.engine.exchange import Part, bucket_count, second_stage, with_buckets
 from meltline.engine.report import TaskReport
-from meltline.engine.task import run_task
+from meltline.engine.task import gather_task, run_task
 from meltline.engine.work import TaskWork
 from meltline.redact import redact
 
 _ERROR = "meltline-error"
+
+Outcome = str | Part
+"""A task's report or error as text, or what it hands to the second stage."""
 
 
 class SparkJobs:
@@ -41,21 +45,33 @@ class SparkJobs:
         self._context.setJobGroup(description, description, interruptOnCancel=False)
         run_id = self._run_id
         rows = self._rows[description] = self._context.accumulator(0)
+        buckets = bucket_count(works, self.parallelism)
+        works = with_buckets(works, buckets)
+        some, count = works[0], len(works)
 
-        def run_and_count(work: TaskWork) -> str:
-            outcome = _run(work, run_id)
-            rows.add(json.loads(outcome).get("read", 0))
-            return outcome
+        def first(work: TaskWork) -> Iterator[tuple[int, Outcome]]:
+            for bucket, outcome in _first_stage(work, run_id):
+                if isinstance(outcome, str):
+                    rows.add(json.loads(outcome).get("read", 0))
+                yield bucket, outcome
+
+        def second(bucket: int, arrived: Iterable[tuple[int, Outcome]]) -> Iterator[str]:
+            return _second_stage(second_stage(some, count, bucket), run_id, arrived)
 
         try:
-            outcomes = self._context.parallelize(works, len(works)).map(run_and_count).collect()
+            outcomes = self._context.parallelize(works, len(works)).flatMap(first)
+            if buckets:
+                done = outcomes.partitionBy(buckets, _own_bucket).mapPartitionsWithIndex(second)
+            else:
+                done = outcomes.map(_outcome)
+            texts = done.collect()
         except Py4JJavaError as error:
             raise _failed(error) from None
         finally:
             del self._rows[description]
-        for outcome in outcomes:
-            _raise_if_error(outcome)
-        return [TaskReport.from_json(outcome) for outcome in outcomes]
+        for text in texts:
+            _raise_if_error(text)
+        return [TaskReport.from_json(text) for text in texts]
 
     def progress(self, description: str) -> tuple[int, int, int]:
         """Tasks done, tasks in all, and events read by the tasks that are done."""
@@ -74,18 +90,57 @@ class SparkJobs:
         self._context.cancelAllJobs()
 
 
-def _run(work: TaskWork, run_id: str) -> str:
-    """In the worker. An error that a retry cannot cure is returned, not raised: Spark would only
-    try the task again."""
-    context = TaskContext.get()
-    attempt = f"{run_id}.{context.taskAttemptId() if context else 0}"
+def _first_stage(work: TaskWork, run_id: str) -> Iterator[tuple[int, Outcome]]:
+    """In the worker. Reports go along with what is scattered, each to some bucket."""
+    own = work.place.shard % max(work.place.buckets, 1)
     try:
-        return run_task(replace(work, place=replace(work.place, attempt=attempt)))
+        for made in run_task(_attempt(work, run_id)):
+            yield (own, made.to_json()) if isinstance(made, TaskReport) else made
     except errors.Retryable:
         raise
     except errors.MeltlineError as error:
-        return json.dumps({_ERROR: type(error).__name__, "what": error.what, "at": error.at,
-                           "hint": error.hint})
+        yield own, _as_text(error)
+
+
+def _second_stage(
+    work: TaskWork, run_id: str, arrived: Iterable[tuple[int, Outcome]]
+) -> Iterator[str]:
+    parts = []
+    for _, outcome in arrived:
+        if isinstance(outcome, str):
+            yield outcome
+        else:
+            parts.append(outcome)
+    try:
+        if parts:
+            yield gather_task(_attempt(work, run_id), parts).to_json()
+    except errors.Retryable:
+        raise
+    except errors.MeltlineError as error:
+        yield _as_text(error)
+
+
+def _attempt(work: TaskWork, run_id: str) -> TaskWork:
+    context = TaskContext.get()
+    attempt = f"{run_id}.{context.taskAttemptId() if context else 0}"
+    return replace(work, place=replace(work.place, attempt=attempt))
+
+
+def _as_text(error: errors.MeltlineError) -> str:
+    """An error that a retry cannot cure is returned, not raised: Spark would only try the task
+    again."""
+    return json.dumps({_ERROR: type(error).__name__, "what": error.what, "at": error.at,
+                       "hint": error.hint})
+
+
+def _own_bucket(bucket: int) -> int:
+    return bucket
+
+
+def _outcome(pair: tuple[int, Outcome]) -> str:
+    if not isinstance(pair[1], str):
+        raise TypeError("a task scattered rows though there is no second stage")
+    return pair[1]
 
 
 def _raise_if_error(outcome: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,27 +65,31 @@ class MemorySink:
         self.columns = known | set(guess["struct"])
         return self.columns != known
 
-    def publish(self, epoch: Epoch, reports: Sequence[str], owner: str) -> Published:  # noqa: ARG002
+    def publish(self, epoch: Epoch, reports: Sequence[str], owner: str) -> Sequence[Published]:  # noqa: ARG002
         if self.failures:
             raise self.failures.pop(0)
         if (found := self.find(epoch)) is not None:
-            return found
+            return [found]
         bodies = [body for report in reports for body in json.loads(report)]
         self.published[epoch.number] = bodies
         self.tokens[epoch.pipeline, epoch.lane] = Token.of(epoch, self.name)
         self.journal.append(self.name)
         if self.lost_answers:
             raise self.lost_answers.pop(0)
-        return Published(self.name, epoch.number, files=len(reports), rows=len(bodies))
+        return [Published(self.name, epoch.number, files=len(reports), rows=len(bodies))]
 
 
 @dataclass(frozen=True)
 class MemoryWriter:
     refuses: str | None
     columns: frozenset[str] | None
+    keyed: bool = False
 
     def open(self, place: TaskPlace) -> OpenMemory:  # noqa: ARG002
         return OpenMemory(self.refuses, self.columns)
+
+    def gather(self, place: TaskPlace, parts: Iterable[bytes]) -> SinkReport:
+        raise NotImplementedError(f"{place}: {len(list(parts))} parts for a sink without keys")
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,9 @@ class OpenMemory:
 
     def add(self, converted: Sorted) -> None:
         self.bodies += converted.bodies
+
+    def drain(self, last: bool) -> Iterator[tuple[int, bytes]]:  # noqa: ARG002
+        return iter(())
 
     def finish(self) -> SinkReport:
         if self.new:

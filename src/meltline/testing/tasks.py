@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
+from meltline.engine.exchange import Part, bucket_count, second_stage, with_buckets
 from meltline.engine.report import TaskReport
-from meltline.engine.task import run_task
+from meltline.engine.task import gather_task, run_task
 from meltline.engine.work import TaskWork
 
 _attempts = count()
@@ -15,7 +16,18 @@ _attempts = count()
 
 def run_here(works: Sequence[TaskWork], description: str) -> list[TaskReport]:  # noqa: ARG001
     """An engine.lane.RunTasks. Every task is an attempt of its own, as on Spark."""
-    return [
-        TaskReport.from_json(run_task(replace(
-            work, place=replace(work.place, attempt=f"{next(_attempts)}"))))
-        for work in works]
+    buckets = bucket_count(works, parallelism=2)
+    reports: list[TaskReport] = []
+    scattered: dict[int, list[Part]] = {}
+    for work in with_buckets(works, buckets):
+        for made in run_task(_attempt(work)):
+            if isinstance(made, TaskReport):
+                reports.append(TaskReport.from_json(made.to_json()))
+            else:
+                scattered.setdefault(made[0], []).append(made[1])
+    return reports + [gather_task(_attempt(second_stage(works[0], len(works), bucket)), parts)
+                      for bucket, parts in scattered.items()]
+
+
+def _attempt(work: TaskWork) -> TaskWork:
+    return replace(work, place=replace(work.place, attempt=f"{next(_attempts)}"))

@@ -33,7 +33,9 @@ def work(bodies: Sequence[str], *sinks: SinkPart, **changes: Any) -> TaskWork:
 
 
 def run(task: TaskWork) -> TaskReport:
-    return TaskReport.from_json(run_task(task))
+    [report] = run_task(task)
+    assert isinstance(report, TaskReport)
+    return TaskReport.from_json(report.to_json())
 
 
 def rows(report: TaskReport, sink: int = 0) -> list[str]:
@@ -79,7 +81,7 @@ def test_a_broken_event_leaves_the_others_alone(broken: str) -> None:
 
 
 @dataclass(frozen=True)
-class SelectiveWriter:
+class SelectiveWriter(MemoryWriter):
     """Reads the events as JSON, as a real sink does: a broken one raises."""
 
     def open(self, place: TaskPlace) -> OpenSelective:
@@ -93,7 +95,7 @@ class OpenSelective(OpenMemory):
         return super().convert(connection, events, shape)
 
 
-SELECTIVE = SelectiveWriter()
+SELECTIVE = SelectiveWriter(None, None)
 
 
 @pytest.mark.parametrize("routes", [(), (("any", "/n > 0"),)], ids=["plain", "routed"])
@@ -167,7 +169,9 @@ def test_a_guess_is_reported() -> None:
 
 
 @dataclass(frozen=True)
-class FailingWriter:
+class FailingWriter(MemoryWriter):
+    refuses: str | None = None
+    columns: frozenset[str] | None = None
     opened: list[Failing] = field(default_factory=list)
     when: str = "add"
 

@@ -19,7 +19,7 @@ from pyiceberg.types import (
 
 from meltline.kernels.convert import NO_MATCH, Converter
 from meltline.model.event import json_shape
-from meltline.sinks.iceberg.writer import KeyFilter
+from meltline.sinks.iceberg.fields import KeyFilter
 from tests.unit.kernels.conversion import (
     CONNECTION,
     convert,

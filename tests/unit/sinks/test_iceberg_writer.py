@@ -20,16 +20,19 @@ from meltline.engine.work import TaskPlace
 from meltline.kernels.convert import NO_MATCH
 from meltline.model.event import Shape, json_shape
 from meltline.model.file_closed import FileClosed
-from meltline.sinks.iceberg.writer import IcebergWriter, KeyFilter, OpenGuess, OpenIceberg
+from meltline.sinks.iceberg.fields import KeyFilter
+from meltline.sinks.iceberg.keyed import OpenKeyed
+from meltline.sinks.iceberg.writer import IcebergWriter, OpenGuess, OpenIceberg
 from tests.unit.kernels.conversion import CONNECTION, optional, register, required
 from tests.unit.kernels.tables import target
 
+Opened = OpenIceberg | OpenKeyed | OpenGuess
 PLACE = TaskPlace("p", "l", 7, 0, 2, "a")
 SCHEMA = Schema(required(1, "id", LongType()), optional(2, "name", StringType()))
 
 
 def write(
-    opened: OpenIceberg | OpenGuess, *chunks: Sequence[str]
+    opened: Opened, *chunks: Sequence[str]
 ) -> tuple[SinkReport, dict[int, str]]:
     """The report of a task over these chunks, and its rejects by event (over all chunks)."""
     rejects: dict[int, str] = {}

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from meltline.config import iceberg_type as types
 from meltline.config.table_schema import SchemaBlock
 
 
-def schema_json(block: SchemaBlock) -> str:
-    """Iceberg's JSON of the schema; ids are unique here, the catalog may assign others."""
+def schema_json(block: SchemaBlock, identifiers: Sequence[str] = ()) -> str:
+    """Iceberg's JSON of the schema; ids are unique here, the catalog may assign others.
+
+    Identifier columns become the table's identifier fields when all of them are required."""
     ids = _Ids()
     fields = [ids.field(column.name, column.iceberg_type, column.required)
               for column in block.columns]
-    return json.dumps({"type": "struct", "schema-id": 0, "fields": fields})
+    chosen = [field["id"] for field in fields if field["name"] in identifiers and field["required"]]
+    if len(chosen) < len(set(identifiers)):
+        chosen = []
+    return json.dumps({"type": "struct", "schema-id": 0, "fields": fields,
+                       **({"identifier-field-ids": chosen} if chosen else {})})
 
 
 def spec_json(block: SchemaBlock) -> str:

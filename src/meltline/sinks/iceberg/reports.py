@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from meltline.engine.work import TaskPlace
 from meltline.kernels.parquet import ClosedParquet
-from meltline.model.file_closed import FileClosed
+from meltline.model.file_closed import DATA, FileClosed
 from meltline.model.target import TableTarget
 
 
@@ -17,10 +17,11 @@ def path_prefix(target: TableTarget, place: TaskPlace) -> str:
 
 
 def file_reports(
-    target: TableTarget, place: TaskPlace, batch_id: str, closed: Iterable[ClosedParquet]
+    target: TableTarget, place: TaskPlace, batch_id: str, closed: Iterable[ClosedParquet],
+    kind: str = DATA,
 ) -> tuple[str, ...]:
     return tuple(FileClosed(
         table=target.table, epoch=place.epoch, batch_id=batch_id, shard=place.shard,
         schema_id=target.schema.schema_id, spec_id=target.spec.spec_id, path=file.path,
-        kind="data", record_count=file.record_count, size=file.size, content=file.content,
+        kind=kind, record_count=file.record_count, size=file.size, content=file.content,
     ).sealed().to_json() for file in closed)
