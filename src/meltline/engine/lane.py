@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from meltline.config.processors import ProcessorBlock
 from meltline.engine.crash import CrashPoint, no_crash
@@ -107,6 +107,7 @@ class Lane:
         plan = self.plan.source.plan(self.state.position, self.ledger.blobs)
         if plan is None:
             return None
+        plan = replace(plan, start=self.state.position)
         self.crash("plan")
         epoch = Epoch(self.plan.pipeline, self.plan.name, self.state.epoch + 1, plan,
                       self.now_ms(), self.plan.parallelism, self.ledger.identity)

@@ -67,9 +67,11 @@ class Table:
             parent = snapshot.parentId()
             snapshot = None if parent is None else self.java.snapshot(parent)
 
-    def find_snapshot(self, key: str, value: str, limit: int = 100) -> int | None:
-        """The newest snapshot of the main branch whose summary says so, among the last `limit`."""
-        snapshot = self.java.currentSnapshot()
+    def find_snapshot(
+        self, key: str, value: str, limit: int = 100, branch: str | None = None
+    ) -> int | None:
+        """The newest snapshot of the branch whose summary says so, among the last `limit`."""
+        snapshot = self._head(branch)
         for _ in range(limit):
             if snapshot is None:
                 return None
@@ -79,9 +81,14 @@ class Table:
             snapshot = None if parent is None else self.java.snapshot(parent)
         return None
 
-    def current_snapshot_id(self) -> int | None:
-        snapshot = self.java.currentSnapshot()
+    def current_snapshot_id(self, branch: str | None = None) -> int | None:
+        """Of the main branch, or of another one, which begins at the main one when it is new."""
+        snapshot = self._head(branch)
         return None if snapshot is None else int(snapshot.snapshotId())
+
+    def _head(self, branch: str | None) -> Any:
+        named = None if branch is None else self.java.snapshot(branch)
+        return self.java.currentSnapshot() if named is None else named
 
 
 def snapshot_info(snapshot: Any) -> SnapshotInfo:

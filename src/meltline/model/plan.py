@@ -43,18 +43,29 @@ class Plan:
     `end` is the position after the slice. `waiting` counts what is left for later slices (files,
     offsets, ...); it is not recorded.
     `summary` is short and for people and snapshot summaries (file names, offsets).
+    `start` is the position before the slice; the engine fills it in. `resolved` is the source's
+    own word for a moment up to which nothing is missing, `valid_through_ms` the event time of it.
     """
 
     data: JsonObject
     end: Position
     waiting: int = 0
     summary: Mapping[str, str] = field(default_factory=dict)
+    start: Position | None = None
+    resolved: str | None = None
+    valid_through_ms: int | None = None
 
     def to_json(self) -> str:
-        body = {"data": self.data, "end": self.end.data, "summary": dict(self.summary)}
-        return json.dumps(body, sort_keys=True, separators=(",", ":"))
+        body = {"data": self.data, "end": self.end.data, "summary": dict(self.summary),
+                "start": None if self.start is None else self.start.data,
+                "resolved": self.resolved, "valid_through_ms": self.valid_through_ms}
+        kept = {key: value for key, value in body.items() if value is not None}
+        return json.dumps(kept, sort_keys=True, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
         body = json.loads(text)
-        return cls(body["data"], Position(body["end"]), 0, body["summary"])
+        start = body.get("start")
+        return cls(body["data"], Position(body["end"]), 0, body["summary"],
+                   None if start is None else Position(start), body.get("resolved"),
+                   body.get("valid_through_ms"))

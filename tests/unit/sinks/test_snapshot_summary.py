@@ -17,11 +17,12 @@ from tests.unit.engine.epochs import TABLE, epoch
 
 
 def test_the_summary_of_an_epoch() -> None:
-    assert snapshot_summary(epoch(), TABLE, "host/1 (abc)", 3, 1000) == {
+    assert snapshot_summary(epoch(), TABLE, "host/1 (abc)", 3, 2, 1000, 7) == {
         "meltline.pipeline": "p", "meltline.lane": "l", "meltline.epoch": "3",
         "meltline.batch-id": epoch().batch_id(TABLE),
         "meltline.plan-digest": epoch().plan_digest, "meltline.owner": "host/1 (abc)",
-        "meltline.data-files": "3", "meltline.delete-files": "0", "meltline.rows": "1000",
+        "meltline.data-files": "3", "meltline.delete-files": "2", "meltline.rows": "1000",
+        "meltline.keys": "7",
         "meltline.position": '{"next":10}', "meltline.source.files": "é.json"}
 
 
@@ -29,7 +30,7 @@ def test_a_long_position_is_left_out() -> None:
     plan = epoch().plan
     for length, there in ((POSITION_LIMIT - 8, True), (POSITION_LIMIT - 7, False)):
         long = replace(epoch(), plan=replace(plan, end=Position({"a": "x" * length})))
-        assert (POSITION in snapshot_summary(long, TABLE, "o", 1, 1)) == there
+        assert (POSITION in snapshot_summary(long, TABLE, "o", 1, 0, 1, 0)) == there
 
 
 def test_keys_in_table_properties() -> None:

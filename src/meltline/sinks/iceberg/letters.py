@@ -17,7 +17,7 @@ from meltline.kernels.write import TableWriter, WriteLimits
 from meltline.lake.catalog import Catalog
 from meltline.lake.table import Table
 from meltline.model.target import TableTarget
-from meltline.sinks.iceberg.publish import load_token, publish_reports
+from meltline.sinks.iceberg.publish import Publisher, load_token
 from meltline.sinks.iceberg.reports import file_reports, path_prefix
 
 _TYPES = {"epoch": "long", "ord": "long", "failed_at": "timestamptz"}
@@ -47,7 +47,7 @@ class IcebergLetters:
         return IcebergLetterWriter(table.target(), epoch.batch_id(self._identifier))
 
     def publish(self, epoch: Epoch, reports: Sequence[str], owner: str) -> Published:
-        return publish_reports(self._table(), epoch, reports, owner)
+        return Publisher(self._table(), epoch, owner).reports(reports)
 
     def _table(self) -> Table:
         return (self._catalog.load(self._identifier)

@@ -21,7 +21,7 @@ from meltline.sinks.iceberg.changes import ChangeSettings
 from meltline.sinks.iceberg.create import schema_json, spec_json
 from meltline.sinks.iceberg.delete_plan import UNPARTITIONED, DeletePlan, plan_deletes
 from meltline.sinks.iceberg.fields import KeyFilter
-from meltline.sinks.iceberg.publish import find_published, load_token, publish_reports
+from meltline.sinks.iceberg.publish import Publisher, find_published, load_token
 from meltline.sinks.iceberg.writer import IcebergWriter
 
 
@@ -53,7 +53,7 @@ class OneTable:
 
     def find(self, epoch: Epoch) -> Published | None:
         table = self.load()
-        found = None if table is None else find_published(table, epoch)
+        found = None if table is None else find_published(table, epoch, self._block.branch)
         if found is None:
             return None
         return Published(self.identifier, found.snapshot_id, repeated=True)
@@ -82,7 +82,7 @@ class OneTable:
         table = self.load()
         if table is None:
             raise RunError(f"table {self.identifier} is gone since the epoch was written")
-        return publish_reports(table, epoch, reports, owner)
+        return Publisher(table, epoch, owner, self._block.branch).reports(reports)
 
     def _create_as_told(self) -> Table:
         schema = self._block.table_schema

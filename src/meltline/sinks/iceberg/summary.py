@@ -18,11 +18,15 @@ EPOCH = "meltline.epoch"
 BATCH_ID = "meltline.batch-id"
 PLAN_DIGEST = "meltline.plan-digest"
 OWNER = "meltline.owner"
+START = "meltline.position-start"
 POSITION = "meltline.position"
+RESOLVED = "meltline.resolved"
+VALID_THROUGH = "meltline.valid-through-ms"
 SOURCE = "meltline.source."
 DATA_FILES = "meltline.data-files"
 DELETE_FILES = "meltline.delete-files"
 ROWS = "meltline.rows"
+KEYS = "meltline.keys"
 
 # table properties
 TOKEN = "meltline.token."
@@ -42,10 +46,10 @@ def lane_key(lane: str) -> str:
 
 
 def snapshot_summary(
-    epoch: Epoch, table: str, owner: str, data_files: int, rows: int
+    epoch: Epoch, table: str, owner: str, data_files: int, delete_files: int, rows: int, keys: int
 ) -> Mapping[str, str]:
-    """What one published epoch says of itself."""
-    position = epoch.plan.end.to_json()
+    """What one published epoch says of itself. `keys` are those whose earlier rows were to go."""
+    plan = epoch.plan
     names = {
         PIPELINE: epoch.pipeline,
         LANE: epoch.lane,
@@ -54,9 +58,16 @@ def snapshot_summary(
         PLAN_DIGEST: epoch.plan_digest,
         OWNER: owner,
         DATA_FILES: str(data_files),
-        DELETE_FILES: "0",
+        DELETE_FILES: str(delete_files),
         ROWS: str(rows),
+        KEYS: str(keys),
     }
-    if len(position) <= POSITION_LIMIT:
-        names[POSITION] = position
-    return names | {SOURCE + key: value for key, value in epoch.plan.summary.items()}
+    for name, position in ((START, plan.start), (POSITION, plan.end)):
+        text = "" if position is None else position.to_json()
+        if text and len(text) <= POSITION_LIMIT:
+            names[name] = text
+    if plan.resolved is not None:
+        names[RESOLVED] = plan.resolved
+    if plan.valid_through_ms is not None:
+        names[VALID_THROUGH] = str(plan.valid_through_ms)
+    return names | {SOURCE + key: value for key, value in plan.summary.items()}
