@@ -16,7 +16,7 @@ from pyiceberg.io import FileIO
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.typedef import Record
-from pyiceberg.types import ListType, MapType, StructType
+from pyiceberg.types import ListType, MapType, NestedField, StructType
 
 from meltline.errors import PositionLost, Retryable, RunError
 from meltline.kernels.projection import Projection
@@ -122,10 +122,11 @@ def _within(positions: Positions, start: int, end: int) -> Positions:
     return positions[low:high]
 
 
-def schema_with(schema: Schema, *more: Any) -> Schema:
+def schema_with(schema: Schema, *more: NestedField) -> Schema:
     """The schema and further columns behind its own; those it has already are not doubled."""
-    known = {one.field_id for one in schema.fields}
-    return Schema(*schema.fields, *(one for one in more if one.field_id not in known))
+    fields = {one.field_id: one for one in (*more, *schema.fields)}
+    own = {one.field_id for one in schema.fields}
+    return Schema(*schema.fields, *(one for id_, one in fields.items() if id_ not in own))
 
 
 @contextmanager

@@ -58,8 +58,13 @@ class Deletes:
         for delete in deletes:
             if delete.kind == "equality":
                 by_columns.setdefault(delete.equality_ids, []).append(delete)
-        return [(tuple(self._fields(id_) for id_ in ids), self._keys(tuple(group)))
+        return [(tuple(self._column(id_) for id_ in ids), self._keys(tuple(group)))
                 for ids, group in by_columns.items()]
+
+    def _column(self, field_id: int) -> NestedField:
+        """Under a name of its own: a dropped column's name may have been given to another one."""
+        found = self._fields(field_id)
+        return NestedField(field_id, f"_delete_key_{field_id}", found.field_type, required=False)
 
     def _read_positions(self, delete: DeleteFile) -> dict[str, Positions]:
         projection = Projection(_POSITION_COLUMNS)
@@ -86,16 +91,12 @@ class Deletes:
         return decode_vector(blob, delete.path)
 
     def _read_keys(self, deletes: tuple[DeleteFile, ...]) -> pa.Table:
-        columns = Schema(*(_optional(self._fields(id_)) for id_ in deletes[0].equality_ids))
+        columns = Schema(*(self._column(id_) for id_ in deletes[0].equality_ids))
         projection = Projection(columns)
         tables = [rows for delete in deletes for _, rows in read_rows(
             self._io, delete.path, delete.format, projection)]
         found = pa.concat_tables(tables) if tables else projection.arrow_schema.empty_table()
         return found.rename_columns([f"k{i}" for i in range(found.num_columns)])
-
-
-def _optional(field: NestedField) -> NestedField:
-    return NestedField(field.field_id, field.name, field.field_type, required=False)
 
 
 def decode_vector(blob: bytes, path: str) -> Positions:
@@ -114,10 +115,10 @@ def matching(
 ) -> pa.Array:
     """Which rows (booleans) hold one of the keys in these columns; null matches null."""
     picked = pa.table({f"c{i}": rows.column(name) for i, name in enumerate(columns)})
-    picked = picked.append_column("at", pa.array(np.arange(rows.num_rows)))
+    picked = picked.append_column("spot", pa.array(np.arange(rows.num_rows)))
     connection.register("delete_rows", picked)
     connection.register("delete_keys", keys)
-    hits = connection.sql(matching_sql(len(columns))).to_arrow_table().column("at").to_numpy()
+    hits = connection.sql(matching_sql(len(columns))).to_arrow_table().column("spot").to_numpy()
     connection.unregister("delete_rows")
     connection.unregister("delete_keys")
     mask = np.zeros(rows.num_rows, np.bool_)
@@ -128,4 +129,4 @@ def matching(
 def matching_sql(columns: int) -> str:
     same = " AND ".join(f"delete_rows.c{i} IS NOT DISTINCT FROM delete_keys.k{i}"
                         for i in range(columns))
-    return f"SELECT delete_rows.at FROM delete_rows SEMI JOIN delete_keys ON {same}"
+    return f"SELECT delete_rows.spot FROM delete_rows SEMI JOIN delete_keys ON {same}"

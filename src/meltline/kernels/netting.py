@@ -15,8 +15,8 @@ def survivors(connection: duckdb.DuckDBPyConnection, keys: pa.Table) -> Position
     `keys` has the columns `h1` and `h2`, which are equal for equal rows, and `sign`. As a
     multiset: of three equal rows removed and one added, two stay, the first ones by index.
     """
-    connection.register("net_keys", keys.append_column("at", pa.array(np.arange(keys.num_rows))))
-    found = connection.sql(survivors_sql()).to_arrow_table().column("at").to_numpy()
+    connection.register("net_keys", keys.append_column("spot", pa.array(np.arange(keys.num_rows))))
+    found = connection.sql(survivors_sql()).to_arrow_table().column("spot").to_numpy()
     connection.unregister("net_keys")
     return np.sort(found)
 
@@ -26,7 +26,8 @@ def survivors_sql() -> str:
     return (
         "WITH open AS (SELECT h1, h2, sum(sign) AS net FROM net_keys GROUP BY h1, h2 "
         "HAVING sum(sign) <> 0) "
-        "SELECT at FROM (SELECT at, net, row_number() OVER (PARTITION BY k.h1, k.h2 ORDER BY at) "
-        "AS place FROM net_keys k JOIN open o ON k.h1 IS NOT DISTINCT FROM o.h1 "
+        "SELECT spot FROM (SELECT spot, net, "
+        "row_number() OVER (PARTITION BY k.h1, k.h2 ORDER BY spot) AS place "
+        "FROM net_keys k JOIN open o ON k.h1 IS NOT DISTINCT FROM o.h1 "
         "AND k.h2 IS NOT DISTINCT FROM o.h2 WHERE sign(k.sign) = sign(o.net)) "
         "WHERE place <= abs(net)")

@@ -28,28 +28,28 @@ def pair(connection: duckdb.DuckDBPyConnection, keys: pa.Table, with_before: boo
     the rows arrive. Changes come in the order of their rows; a before-image right before its
     after-image.
     """
-    connection.register("pair_keys", keys.append_column("at", pa.array(np.arange(keys.num_rows))))
+    connection.register("pair_keys", keys.append_column("spot", pa.array(np.arange(keys.num_rows))))
     found = connection.sql(pair_sql(with_before)).to_arrow_table()
     ((duplicates,),) = connection.sql(duplicates_sql()).fetchall()
     connection.unregister("pair_keys")
-    return Paired(found.column("at"), found.column("operation"), int(duplicates))
+    return Paired(found.column("spot"), found.column("operation"), int(duplicates))
 
 
 def pair_sql(with_before: bool) -> str:
     both = "added IS NOT NULL AND removed IS NOT NULL"
     changes = (
-        f"SELECT coalesce(added, removed) AS at, coalesce(added, removed) AS place, 1 AS turn, "
+        f"SELECT coalesce(added, removed) AS spot, coalesce(added, removed) AS place, 1 AS turn, "
         f"CASE WHEN {both} THEN '{AFTER}' WHEN added IS NULL THEN '{DELETE}' ELSE '{INSERT}' END "
         f"AS operation FROM chosen")
     if with_before:
         changes += (f" UNION ALL SELECT removed, added, 0, '{BEFORE}' FROM chosen WHERE {both}")
     return (f"WITH chosen AS (SELECT id, {_greatest('> 0')} AS added, "
             f"{_greatest('< 0')} AS removed FROM pair_keys GROUP BY id) "
-            f"SELECT at, operation FROM ({changes}) ORDER BY place, turn")
+            f"SELECT spot, operation FROM ({changes}) ORDER BY place, turn")
 
 
 def _greatest(sign: str) -> str:
-    return f"arg_max(at, struct_pack(a := h1, b := h2, c := -at)) FILTER (sign {sign})"
+    return f"arg_max(spot, struct_pack(a := h1, b := h2, c := -spot)) FILTER (sign {sign})"
 
 
 def duplicates_sql() -> str:

@@ -31,8 +31,9 @@ def _find(name: str, schemas: Sequence[dict[str, Any]], table: str) -> int:
         for field in schema["fields"]:
             if field["name"] == name:
                 if isinstance(field["type"], dict) and field["type"].get("type") in _WIDE:
-                    raise UserError(f'identifier column "{name}" of table {table} is a '
-                                    f'{field["type"]["type"]}', hint="name columns of single values")
+                    kind = field["type"]["type"]
+                    raise UserError(f'identifier column "{name}" of table {table} is a {kind}',
+                                    hint="name columns of single values")
                 return int(field["id"])
     columns = ", ".join(field["name"] for field in schemas[0]["fields"])
     raise UserError(f'identifier column "{name}" is not in table {table}',
