@@ -49,7 +49,11 @@ def find_head(history: TableHistory, ref: str, table: str) -> Snapshot | None:
 def following(
     history: TableHistory, head: Snapshot | None, place: Place, table: str
 ) -> list[Snapshot]:
-    """The snapshots after a place, oldest first. Raises PositionLost before anything is read."""
+    """The snapshots after a place, oldest first. Raises PositionLost before anything is read.
+
+    Snapshots in between may have expired while that of the place is still there: then the parent
+    of the first one is unknown, and it is read as the difference to the place (see `base_of`).
+    """
     if history.uuid != place.uuid:
         raise PositionLost(
             f"table {table} was dropped and created again: it is {history.uuid}, and the position "
@@ -61,7 +65,18 @@ def following(
         chain.append(snapshot)
     if place.snapshot is None and (not chain or chain[-1].parent_id is None):
         return chain[::-1]
+    if place.snapshot in history.snapshots and chain and _is_cut(history, chain[-1]):
+        return chain[::-1]
     raise _lost(history, head, place, chain, table)
+
+
+def base_of(history: TableHistory, snapshot: Snapshot, place: Place) -> int | None:
+    """What a snapshot that follows a place is compared with: its parent, or the place."""
+    return place.snapshot if _is_cut(history, snapshot) else snapshot.parent_id
+
+
+def _is_cut(history: TableHistory, snapshot: Snapshot) -> bool:
+    return snapshot.parent_id is not None and snapshot.parent_id not in history.snapshots
 
 
 def _lost(

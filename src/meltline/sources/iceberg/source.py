@@ -19,6 +19,7 @@ from meltline.model.table_view import TableView, parse_schema
 from meltline.sources.iceberg.ancestry import (
     REPLACE,
     Place,
+    base_of,
     find_head,
     following,
     start_place,
@@ -104,8 +105,13 @@ class IcebergSource:
         self, history: TableHistory, place: Place, chain: Sequence[Snapshot]
     ) -> Plan | None:
         for number, snapshot in enumerate(chain):
-            if snapshot.operation != REPLACE:
-                data = {**self._data("change", history, snapshot), "before": snapshot.parent_id}
+            base = base_of(history, snapshot, place)
+            if base != snapshot.parent_id:
+                log.warning("snapshots expired before they were read: what they changed is read "
+                            "as one change", extra={"table": self._settings.table,
+                                                    "from": base, "to": snapshot.snapshot_id})
+            if snapshot.operation != REPLACE or base != snapshot.parent_id:
+                data = {**self._data("change", history, snapshot), "before": base}
                 end = Place(place.uuid, snapshot.snapshot_id)
                 return Plan(data, end.to_position(), len(chain) - number - 1, _summary(snapshot))
         # only compaction: the position follows, or it would expire with the files it replaced

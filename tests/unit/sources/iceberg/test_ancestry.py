@@ -9,7 +9,13 @@ import pytest
 
 from meltline.errors import PositionLost, UserError
 from meltline.model.history import TableHistory
-from meltline.sources.iceberg.ancestry import Place, find_head, following, start_place
+from meltline.sources.iceberg.ancestry import (
+    Place,
+    base_of,
+    find_head,
+    following,
+    start_place,
+)
 
 
 def history(
@@ -52,6 +58,13 @@ def test_history_is_the_chain_of_parents_not_the_order_in_time() -> None:
 def test_a_branch_has_a_history_of_its_own() -> None:
     table = history({**LINE, 4: 2}, 3, audit=4)
     assert ids(table, Place("u", 1), "audit") == [2, 4]
+
+
+def test_snapshots_that_expired_in_between_become_one_change() -> None:
+    table = history({1: None, 4: 3, 5: 4}, 5, keep=1)
+    place = Place("u", 1)
+    assert ids(table, place) == [4, 5]
+    assert [base_of(table, table.snapshots[id_], place) for id_ in (4, 5)] == [1, 4]
 
 
 @pytest.mark.parametrize(("table", "place", "words"), [
