@@ -59,7 +59,7 @@ class FileColumns:
     def project(self, batch: pa.RecordBatch, constants: Mapping[int, Any]) -> pa.Table:
         """`constants` are the values of identity partition columns, for files without them."""
         bent = _to_requested_schema(
-            self.projection.schema, self.file_schema, batch, downcast_ns_timestamp_to_us=False,
+            self.projection.schema, self.file_schema, batch, downcast_ns_timestamp_to_us=True,
             projected_missing_fields=dict(constants), allow_timestamp_tz_mismatch=True)
         return pa.Table.from_batches([bent]).cast(self.projection.arrow_schema)
 
