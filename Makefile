@@ -40,7 +40,7 @@ bench: $(READY) ## measure against Spark's own ways, print a table, write bench/
 bench-full: $(READY) ## the same, and 10 million events in one epoch with peak memory
 	$(BIN)/python -m bench.run --full $(BENCH_ARGS)
 
-soak: $(READY) ## random crash tests for MELTLINE_SOAK_SECONDS (600); prints each seed
+soak: $(READY) ## kill -9 at every step everywhere, then random tests for MELTLINE_SOAK_SECONDS (600)
 	MELTLINE_SOAK_SECONDS=$(MELTLINE_SOAK_SECONDS) $(BIN)/python -m pytest -m soak -s $(PYTEST_ARGS)
 
 services: $(READY) ## run the test servers in the foreground; endpoints in .services/endpoints.json

@@ -15,7 +15,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col, from_json
 
-from bench.data import COLUMNS, write_events
+from bench.data import COLUMNS, SPARK_TYPES, write_events
 from bench.result import Result
 from meltline.assembly.application import Application
 from meltline.cli.progress import Progress
@@ -24,8 +24,6 @@ from meltline.lake.jvm import Jvm
 from meltline.observe.listener import LogListener
 from meltline.observe.metrics import Metrics
 from meltline.spark.jobs import SparkJobs
-
-_SPARK_TYPES = {"long": "BIGINT", "int": "INT", "timestamptz": "TIMESTAMP"}
 
 
 def append_json(spark: SparkSession, folder: Path, rows: int) -> Result:
@@ -63,7 +61,7 @@ def _ours(spark: SparkSession, base: Path, events: Path, table: str) -> float:
 
 
 def _peer(spark: SparkSession, events: Path, table: str) -> float:
-    columns = ", ".join(f"`{name}` {_SPARK_TYPES.get(type_, type_.upper())}"
+    columns = ", ".join(f"`{name}` {SPARK_TYPES.get(type_, type_.upper())}"
                         for name, type_ in COLUMNS.items())
     spark.sql(f"CREATE TABLE bench.shop.{table} ({columns}) USING iceberg "
               f"PARTITIONED BY (days(at))")

@@ -85,7 +85,9 @@ def _compare(spark: SparkSession, folder: Path, shape: Shape) -> Result:
     return Result(shape.name, ours, "create_changelog_view", peer, shape.rows)
 
 
-def only_ours(spark: SparkSession, folder: Path, shapes: Sequence[Shape]) -> list[tuple[str, float]]:
+def only_ours(
+    spark: SparkSession, folder: Path, shapes: Sequence[Shape]
+) -> list[tuple[str, float]]:
     """Where Iceberg's own changelog cannot answer there is nothing to compare with."""
     for shape in (SMALL, *shapes):
         _write(spark, folder, shape)
@@ -135,7 +137,7 @@ class _Peak(LogListener):
     worker = 0
     events = 0
 
-    def epoch_done(self, lane: Lane, result: EpochResult, seconds: float) -> None:
+    def epoch_done(self, lane: Lane, result: EpochResult, seconds: float) -> None:  # noqa: ARG002
         self.worker = max(self.worker, result.report.peak_rss)
         self.events += sum(sink.rows for sink in result.report.sinks)
 

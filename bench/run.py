@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from bench.append_json import append_json
 from bench.memory import ten_million
 from bench.result import render
+from bench.upserts import growth, upserts
 from meltline.spark.session import SparkSettings, start_session
 
 RESULTS = Path(__file__).with_name("results.json")
@@ -24,18 +25,28 @@ RESULTS = Path(__file__).with_name("results.json")
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure Meltline beside its peers.")
     parser.add_argument("--rows", type=int, default=4_000_000)
+    parser.add_argument("--upsert-rows", type=int, default=10_000_000,
+                        help="rows of the table that upserts go into")
+    parser.add_argument("--only", choices=("append", "upsert"), help="measure only this")
     parser.add_argument("--full", action="store_true",
-                        help="also ten million events in one epoch, with peak memory")
+                        help="also ten million events in one epoch, with peak memory, and upserts "
+                             "into forty million rows")
     parser.add_argument("--folder", type=Path, default=Path(".meltline/bench"))
     options = parser.parse_args()
     folder = options.folder.absolute()
     for name in ("warehouse",):
         shutil.rmtree(folder / name, ignore_errors=True)
     spark = _session(folder)
-    results = [append_json(spark, folder, options.rows)]
+    results, notes = [], ""
+    if options.only != "upsert":
+        results.append(append_json(spark, folder, options.rows))
+    if options.only != "append":
+        results += upserts(spark, folder, options.upsert_rows)
+        sizes = [options.upsert_rows // 10, options.upsert_rows]
+        notes = growth(spark, folder, sizes + [4 * options.upsert_rows] * options.full)
     spark.stop()
     RESULTS.write_text(json.dumps([result.to_dict() for result in results], indent=2) + "\n")
-    print(render(results))
+    print(render(results), notes, sep="\n")
     if options.full:
         rows = 10_000_000
         print(ten_million(folder, rows).render(rows))

@@ -12,9 +12,10 @@ from typing import Any
 
 from meltline.assembly.application import Application
 from meltline.config.file import load_file
+from meltline.engine.crash import no_crash
 from meltline.lake.jvm import Jvm
 from meltline.spark.jobs import SparkJobs
-from tests.lab import Killed, Recorder
+from meltline.testing import Recorder, cut_power_at
 from tests.warehouse import Warehouse
 
 Json = dict[str, Any]
@@ -48,16 +49,10 @@ class ChangeLab:
                            SparkJobs(spark, uuid.uuid4().hex[:8]), self.base)
 
     def run(self, crash_at: str | None = None) -> Recorder:
-        """Once, inside this process; raises what stopped a lane (Killed at the crash point)."""
+        """Once, inside this process; raises what stopped a lane (PowerCut at the crash point)."""
         recorder = Recorder()
-        left = [1]
-
-        def kill(point: str) -> None:
-            if point == crash_at and left:
-                left.pop()
-                raise Killed(point)
-
-        for runner in self.application().runners(recorder, once=True, crash=kill):
+        crash = no_crash if crash_at is None else cut_power_at(crash_at)
+        for runner in self.application().runners(recorder, once=True, crash=crash):
             runner.stop = threading.Event()
             runner.loop()
         return recorder

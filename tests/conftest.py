@@ -9,7 +9,8 @@ from pyspark.sql import SparkSession
 
 from meltline.spark.session import SparkSettings, start_session
 
-pytest_plugins = ["tests.services.fixtures", "tests.catalogs", "tests.warehouse"]
+pytest_plugins = ["tests.services.fixtures", "tests.catalogs", "tests.shop_lab", "tests.warehouse",
+                  "tests.readers.fixtures"]
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -18,39 +19,14 @@ from pyspark.sql import SparkSession
 
 from meltline.assembly.application import Application
 from meltline.config.file import load_file
-from meltline.engine import crash
-from meltline.engine.lane import EpochResult, Lane
-from meltline.errors import Retryable
+from meltline.engine.crash import VARIABLE, CrashPoint, no_crash
 from meltline.lake.catalog import Catalog
 from meltline.lake.jvm import Jvm
 from meltline.lake.table import SnapshotInfo, Table
 from meltline.spark.jobs import SparkJobs
+from meltline.testing import Recorder, cut_power_at
 
 Json = dict[str, Any]
-
-
-class Killed(BaseException):
-    """Stands for kill -9 inside this process: nothing after it runs, no handler catches it."""
-
-
-@dataclass
-class Recorder:
-    """A listener that remembers."""
-
-    results: list[EpochResult] = field(default_factory=list)
-    retries: list[Retryable] = field(default_factory=list)
-
-    def epoch_started(self, lane: Lane) -> None: ...
-
-    def epoch_done(self, lane: Lane, result: EpochResult, seconds: float) -> None:
-        self.results.append(result)
-
-    def lane_idle(self, lane: Lane) -> None: ...
-
-    def lane_failed(self, lane: Lane, error: Retryable, retry_in: float) -> None:
-        self.retries.append(error)
-
-    def lane_stopped(self, lane: Lane, error: BaseException | None) -> None: ...
 
 
 @dataclass
@@ -101,19 +77,13 @@ class Lab:
         return Application(load_file(self.file).select(), Jvm(self.spark),
                            SparkJobs(self.spark, uuid.uuid4().hex[:8]), self.base)
 
-    def run(self, crash_at: str | None = None) -> Recorder:
-        """Once, inside this process; raises what stopped the lane (Killed at the crash point)."""
+    def run(self, crash_at: str | None = None, crash: CrashPoint = no_crash) -> Recorder:
+        """Once, inside this process; raises what stopped the lane (PowerCut at the crash point)."""
         recorder = Recorder()
-        left = 1
-
-        def kill(point: str) -> None:
-            nonlocal left
-            if point == crash_at and left:
-                left -= 1
-                raise Killed(point)
-
+        if crash_at is not None:
+            crash = cut_power_at(crash_at)
         application = self.application()
-        for runner in application.runners(recorder, once=True, crash=kill):
+        for runner in application.runners(recorder, once=True, crash=crash):
             runner.stop = threading.Event()
             runner.loop()
         return recorder
@@ -133,7 +103,7 @@ class Lab:
         self, crash_at: str | None = None, once: bool = True, options: Sequence[str] = ()
     ) -> subprocess.Popen[str]:
         self.write_config()
-        environment = {**os.environ, **({crash.VARIABLE: crash_at} if crash_at else {})}
+        environment = {**os.environ, **({VARIABLE: crash_at} if crash_at else {})}
         command = [sys.executable, "-m", "meltline.cli.main", "run", str(self.file),
                    *(["--once"] if once else []), *options]
         return subprocess.Popen(command, cwd=self.base, env=environment, text=True,
@@ -150,18 +120,26 @@ class Lab:
 
     def rows(self, identifier: str, snapshot_id: int | None = None) -> list[Json]:
         """Every row, read by Spark's own Iceberg reader."""
+        reader = self.spark_sql().read
+        if snapshot_id is not None:
+            reader = reader.option("versionAsOf", snapshot_id)
+        found = reader.format("iceberg").load(f"{self.catalog['name']}.{identifier}")
+        return [row.asDict(recursive=True) for row in found.collect()]
+
+    def spark_sql(self) -> SparkSession:
+        """The session, in which the lab's catalog is known by its name."""
         assert self.spark is not None
-        name = self.catalog["name"]
-        prefix = f"spark.sql.catalog.{name}"
+        prefix = f"spark.sql.catalog.{self.catalog['name']}"
         self.spark.conf.set(prefix, "org.apache.iceberg.spark.SparkCatalog")
         self.spark.conf.set(f"{prefix}.cache-enabled", "false")
         for key, value in {"jdbc.schema-version": "V1", **self.catalog}.items():
             self.spark.conf.set(f"{prefix}.{key}", value)
-        reader = self.spark.read
-        if snapshot_id is not None:
-            reader = reader.option("snapshot-id", snapshot_id)
-        return [row.asDict(recursive=True) for row in
-                reader.format("iceberg").load(f"{name}.{identifier}").collect()]
+        return self.spark
+
+    def metadata_file(self, identifier: str) -> Path:
+        """The table's current metadata file, on local disk."""
+        location = str(self.table(identifier).java.operations().current().metadataFileLocation())
+        return Path(re.sub("^file:/+", "/", location))
 
     def snapshots(self, identifier: str) -> list[SnapshotInfo]:
         """Oldest first."""

@@ -75,7 +75,7 @@ class Shop:
         return event
 
 
-def _mark(event: str) -> str:
+def mark(event: str) -> str:
     """What tells a refused event from all others."""
     try:
         return str(json.loads(event)["note"])
@@ -91,5 +91,5 @@ def check_books(shop: Shop, orders: list[Json], paid: list[Json], letters: list[
     """Nothing lost, nothing doubled, every refusal kept with a reason."""
     assert multiset(orders) == multiset(shop.orders)
     assert sorted(int(row["id"]) for row in paid) == sorted(shop.paid)
-    assert Counter(_mark(letter["event"]) for letter in letters) == Counter(shop.refused)
+    assert Counter(mark(letter["event"]) for letter in letters) == Counter(shop.refused)
     assert all(letter["reason"] and letter["source"] for letter in letters)

@@ -2,7 +2,8 @@
 
 MeltlineError
 ├── UserError              the configuration or the set-up is wrong; exit code 2, no traceback
-│   └── ConfigError        a place in a pipeline file is wrong
+│   ├── ConfigError        a place in a pipeline file is wrong
+│   └── ConfigurationChanged  it is not the one that a half-published epoch began with
 └── RunError               something failed while running; exit code 1, no traceback
     ├── Retryable          the same step may be tried again and may then succeed
     │   ├── CommitConflict another writer changed the table between our look and our commit
@@ -44,6 +45,10 @@ class UserError(MeltlineError):
 
 class ConfigError(UserError):
     """A place in a pipeline file is wrong. `at` is `file:line path.in.document`."""
+
+
+class ConfigurationChanged(UserError):
+    """An epoch is published in part, and this configuration would make something else of it."""
 
 
 class RunError(MeltlineError):

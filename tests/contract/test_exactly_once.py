@@ -3,53 +3,29 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from meltline.engine.crash import POINTS
 from meltline.errors import Fenced
 from meltline.sinks.iceberg.ledger import control_table_name
-from tests.catalogs import KINDS, Properties
-from tests.lab import Killed, Lab, Recorder
-from tests.shop import ORDERS, PAID, ROUTES, Shop, check_books
+from meltline.testing import PowerCut, Recorder
+from tests.catalogs import KINDS
+from tests.lab import Lab
+from tests.shop import Shop, check_books
+from tests.shop_lab import MakeLab, check_shop, tables
 
 FILES_PER_EPOCH = 2
 
 
 @pytest.fixture(params=KINDS)
-def lab(
-    request: pytest.FixtureRequest, make_catalog: Callable[[str], Properties],
-    tmp_path: Path, spark: SparkSession,
-) -> Lab:
-    catalog = make_catalog(request.param)
-    lab = Lab(tmp_path, catalog, spark, sinks=[dict(ORDERS), dict(PAID)], extra=dict(ROUTES),
-              source={"max_files_per_epoch": FILES_PER_EPOCH})
-    # a REST server is shared by all tests of the run: each test takes tables of its own
-    return _renamed(lab, tmp_path.name.replace("-", "_"))
-
-
-def _renamed(lab: Lab, unique: str) -> Lab:
-    orders, paid = lab.sinks
-    orders["table_identifier"] = f"{unique}.orders"
-    orders["dlq"] = {"iceberg": {"table_identifier": f"{unique}.dead_letters"}}
-    paid["table_identifier"] = f"{unique}.paid"
-    lab.extra["ledger"] = {"iceberg": {"namespace": f"{unique}_ledger"}}
-    return lab
-
-
-def tables(lab: Lab) -> tuple[str, str, str]:
-    orders, paid = lab.sinks
-    return (orders["table_identifier"], paid["table_identifier"],
-            orders["dlq"]["iceberg"]["table_identifier"])
+def lab(request: pytest.FixtureRequest, make_lab: MakeLab) -> Lab:
+    return make_lab(request.param, max_files_per_epoch=FILES_PER_EPOCH)
 
 
 def check(lab: Lab, shop: Shop, epochs: int) -> None:
-    orders, paid, letters = tables(lab)
-    check_books(shop, lab.rows(orders), lab.rows(paid), lab.rows(letters))
-    assert lab.epochs(orders) == list(range(1, epochs + 1))
+    check_shop(lab, shop)
+    assert lab.epochs(tables(lab)[0]) == list(range(1, epochs + 1))
 
 
 def test_a_crash_at_every_step_loses_and_doubles_nothing(lab: Lab) -> None:
@@ -59,7 +35,7 @@ def test_a_crash_at_every_step_loses_and_doubles_nothing(lab: Lab) -> None:
         for _ in range(FILES_PER_EPOCH):
             lab.drop_file(shop.events(40))
         epochs += 1
-        with pytest.raises(Killed):
+        with pytest.raises(PowerCut):
             lab.run(crash_at=point)
     lab.run()
     check(lab, shop, epochs)

@@ -1,4 +1,8 @@
-"""kill -9 of the real process, at every named step and at random moments."""
+"""kill -9 of the real process, at named steps and at random moments, on every catalog.
+
+A process takes some seconds to start: `make test` takes every step on one catalog and a sample on
+the others, `make soak` every step on every catalog, and then random moments.
+"""
 
 from __future__ import annotations
 
@@ -6,76 +10,99 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
-from pyspark.sql import SparkSession
 
 from meltline.engine.crash import POINTS
-from tests.catalogs import KINDS, Properties
+from tests.catalogs import KINDS
 from tests.lab import Lab
-from tests.shop import ORDERS, PAID, ROUTES, Shop, check_books
+from tests.shop import Shop
+from tests.shop_lab import MakeLab, check_shop
 
 SEED = 31
+AT_HOME = "jdbc-sqlite"
+OTHERS = tuple(kind for kind in KINDS if kind != AT_HOME)
+SAMPLE = 3
 
 
-@pytest.fixture
-def lab(
-    request: pytest.FixtureRequest, tmp_path: Path, spark: SparkSession,
-    make_catalog: Callable[[str], Properties],
-) -> Lab:
-    """On a local catalog, or on the one that the test is parametrized with."""
-    kind = getattr(request, "param", "jdbc-sqlite")
-    return Lab(tmp_path, make_catalog(kind), spark, sinks=[dict(ORDERS), dict(PAID)],
-               extra=dict(ROUTES), source={"max_files_per_epoch": 3})
+def deal(seed: int) -> dict[str, tuple[str, ...]]:
+    """Steps for each of the other catalogs: no step is left out, and none is tried twice before
+    every other one was tried."""
+    chance = random.Random(seed)
+    cards = [point for _ in OTHERS for point in chance.sample(POINTS, len(POINTS))]
+    return {kind: tuple(cards[i * SAMPLE:(i + 1) * SAMPLE]) for i, kind in enumerate(OTHERS)}
 
 
-def check(lab: Lab, shop: Shop) -> None:
-    check_books(shop, lab.rows("shop.orders"), lab.rows("shop.paid"),
-                lab.rows("shop.dead_letters"))
-    epochs = lab.epochs("shop.orders")
-    assert epochs == sorted(set(epochs)), "a snapshot per table and epoch"
+def test_the_samples_and_the_whole_cover_every_step_three_times() -> None:
+    dealt = [*POINTS, *(point for points in deal(SEED).values() for point in points)]
+    assert {point: dealt.count(point) for point in POINTS if dealt.count(point) < 3} == {}
 
 
-@pytest.mark.parametrize("lab", ["jdbc-sqlite", "rest-s3"], indirect=True)
-def test_killed_at_every_step(lab: Lab) -> None:
+def test_killed_at_every_step(make_lab: MakeLab) -> None:
+    lab, shop = make_lab(AT_HOME, max_files_per_epoch=3), Shop(SEED)
+    kill_at(lab, shop, POINTS)
+    finish(lab, shop)
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_killed_at_a_sample_of_steps_and_at_a_random_moment(make_lab: MakeLab, kind: str) -> None:
+    lab, shop = make_lab(kind, max_files_per_epoch=3), Shop(SEED)
+    kill_at(lab, shop, deal(SEED)[kind])
+    kill_at_random(lab, shop, random.Random(f"{SEED} {kind}"))
+    finish(lab, shop)
+
+
+def test_killed_at_random_moments(make_lab: MakeLab) -> None:
+    kill_again_and_again(make_lab(AT_HOME, max_files_per_epoch=3), SEED, kills=3)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", OTHERS)
+def test_soak_of_every_step(make_lab: MakeLab, kind: str) -> None:
+    lab, shop = make_lab(kind, max_files_per_epoch=3), Shop(SEED)
+    kill_at(lab, shop, POINTS)
+    finish(lab, shop)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", KINDS)
+def test_soak_of_random_kills(make_lab: MakeLab, kind: str) -> None:
+    """`make soak` sets MELTLINE_SOAK_SECONDS; a seed that fails becomes a test above."""
+    share = float(os.environ.get("MELTLINE_SOAK_SECONDS", "0")) / 2 / len(KINDS)
+    deadline = time.monotonic() + share
+    while time.monotonic() < deadline:
+        seed = random.SystemRandom().randrange(1 << 30)
+        print(f"kills on {kind}: seed {seed}", flush=True)  # noqa: T201
+        kill_again_and_again(make_lab(kind, max_files_per_epoch=3), seed, kills=3)
+
+
+def kill_at(lab: Lab, shop: Shop, points: Sequence[str]) -> None:
     """Each run first mends what the last one left behind, then dies at its own step."""
-    shop = Shop(SEED)
-    for point in POINTS:
+    for point in points:
         for _ in range(2):
             lab.drop_file(shop.events(200))
         done = lab.run_process(crash_at=point, check=False)
         assert done.returncode == -signal.SIGKILL, f"{point}: {done.stderr}"
-    lab.run_process()
-    check(lab, shop)
 
 
-def test_killed_at_random_moments(lab: Lab) -> None:
-    kill_again_and_again(lab, Shop(SEED), random.Random(SEED), kills=3)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("lab", KINDS, indirect=True)
-def test_soak_of_random_kills(lab: Lab) -> None:
-    """`make soak` sets MELTLINE_SOAK_SECONDS; a seed that fails becomes a test above."""
-    share = float(os.environ.get("MELTLINE_SOAK_SECONDS", "0")) / len(KINDS)
-    deadline = time.monotonic() + share
-    while time.monotonic() < deadline:
-        seed = random.SystemRandom().randrange(1 << 30)
-        print(f"seed {seed}")  # noqa: T201
-        kill_again_and_again(lab, Shop(seed), random.Random(seed), kills=5)
-        lab = Lab(lab.base, lab.catalog, lab.spark, lab.sinks, lab.source, lab.extra)
-
-
-def kill_again_and_again(lab: Lab, shop: Shop, chance: random.Random, kills: int) -> None:
+def kill_again_and_again(lab: Lab, seed: int, kills: int) -> None:
+    shop, chance = Shop(seed), random.Random(seed)
     for _ in range(kills):
-        for _ in range(6):
-            lab.drop_file(shop.events(100))
-        process = lab.start_process()
-        # Spark takes some seconds to start: most kills must come after that
-        time.sleep(chance.uniform(6.0, 16.0))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+        kill_at_random(lab, shop, chance)
+    finish(lab, shop)
+
+
+def kill_at_random(lab: Lab, shop: Shop, chance: random.Random) -> None:
+    for _ in range(6):
+        lab.drop_file(shop.events(100))
+    process = lab.start_process()
+    # Spark takes some seconds to start: most kills must come after that
+    time.sleep(chance.uniform(5.0, 11.0))
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def finish(lab: Lab, shop: Shop) -> None:
     lab.run_process()
-    check(lab, shop)
+    check_shop(lab, shop)

@@ -9,28 +9,10 @@ import pytest
 
 from meltline.config.file import load_file
 from tests.docs.pages import PAGES, ROOT, Fence, fences
+from tests.first_pipeline import ORDERS_IN
 
 _VARIABLE = re.compile(r"\$\{env:(\w+)\}")
 PIPELINES = [fence for page in PAGES for fence in fences(page) if fence.language == "yaml"]
-IN_THE_ISSUE = """\
-orders-in:
-  source:
-    files: {paths: ["inbox/*.ndjson"], codec: ndjson, polling_interval: 2s}
-  route:
-    - paid: '/status == "PAID"'
-  sink:
-    - iceberg:
-        table_identifier: shop.orders
-        auto_create: true
-        schema_evolution: true
-        schema:
-          columns: [{name: id, type: long, required: true}, {name: at, type: timestamptz}, \
-{name: amount, type: "decimal(12,2)"}, {name: status, type: string}]
-          partition_spec: [{column: at, transform: day}]
-        commit_interval: 10s
-        dlq: {iceberg: {table_identifier: shop.dead_letters}}
-    - iceberg: {table_identifier: shop.paid, auto_create: true, routes: [paid]}
-"""
 
 
 @pytest.mark.parametrize("fence", PIPELINES, ids=str)
@@ -51,7 +33,7 @@ def test_the_pipeline_of_the_demo_loads() -> None:
 
 
 def test_the_readme_has_the_first_pipeline_as_it_must_work() -> None:
-    assert IN_THE_ISSUE in [fence.text for fence in fences(ROOT / "README.md")]
+    assert ORDERS_IN in [fence.text for fence in fences(ROOT / "README.md")]
 
 
 def test_the_readme_names_the_two_commands() -> None:

@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from meltline.errors import EventsRejected, RunError, UserError
+from meltline.testing import PowerCut
 from tests.catalogs import Properties, s3_properties
 from tests.lab import Lab
 from tests.services.s3 import S3
@@ -95,11 +96,9 @@ def test_dead_letters_go_to_files_in_data_preppers_form(lab: Lab) -> None:
 
 @pytest.mark.parametrize("point", ["publish.letters", "publish.table"])
 def test_dead_letter_files_are_written_once_over_a_crash(lab: Lab, point: str) -> None:
-    from tests.lab import Killed
-
     lab.sinks = [{**ORDERS, "dlq": {"file": {"path": "dlq"}}}]
     lab.drop_file([{"id": 1}, "broken", {"status": "x"}])
-    with pytest.raises(Killed):
+    with pytest.raises(PowerCut):
         lab.run(crash_at=point)
     lab.run()
     assert len(letters_of(lab.base / "dlq")) == 2
@@ -192,11 +191,9 @@ def test_a_missing_table_without_auto_create_is_the_users_mistake(lab: Lab) -> N
 
 
 def test_a_planned_file_that_changes_stops_the_lane(lab: Lab) -> None:
-    from tests.lab import Killed
-
     lab.sinks = [dict(ORDERS)]
     file = lab.drop_file([{"id": 1}])
-    with pytest.raises(Killed):
+    with pytest.raises(PowerCut):
         lab.run(crash_at="record")
     file.write_text('{"id": 2}\n{"id": 3}\n')
     with pytest.raises(RunError, match=file.name):

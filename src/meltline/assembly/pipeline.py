@@ -9,20 +9,24 @@ from pathlib import Path
 from meltline.assembly.catalogs import Catalogs, resolve
 from meltline.assembly.sources import LaneSource, find_sources, local
 from meltline.config.catalog import CatalogBlock
+from meltline.config.digest import configuration_digest
 from meltline.config.dlq import DlqBlock
 from meltline.config.pipeline import PipelineBlock
 from meltline.config.sink_iceberg import IcebergSink as IcebergBlock
+from meltline.config.sink_iceberg import TableBlock
 from meltline.engine.lane import LanePlan, SinkEnd
 from meltline.engine.ledger import Ledger, ReadOnlyLedger
 from meltline.engine.pace import Pace
-from meltline.engine.protocols import Checked
+from meltline.engine.protocols import Checked, MapItems
 from meltline.engine.sink import Letters
 from meltline.engine.sqlite_ledger import SqliteLedger
+from meltline.engine.work import Match
 from meltline.errors import ConfigError
 from meltline.sinks.file.letters import FileLetters
 from meltline.sinks.file.sink import FileSink
 from meltline.sinks.iceberg.ledger import IcebergLedger
 from meltline.sinks.iceberg.letters import IcebergLetters
+from meltline.sinks.iceberg.many_tables import ManyTables
 from meltline.sinks.iceberg.sink import IcebergSink
 
 
@@ -46,26 +50,30 @@ class PipelineParts:
 
 
 def assemble(
-    name: str, block: PipelineBlock, catalogs: Catalogs, base: Path, parallelism: int
+    name: str, block: PipelineBlock, catalogs: Catalogs, base: Path, parallelism: int,
+    map_items: MapItems,
 ) -> PipelineParts:
-    """Opens catalogs, creates nothing. Lanes share nothing but Spark and the catalogs."""
+    """Opens catalogs, creates nothing. Lanes share nothing but Spark and the catalogs.
+
+    `map_items` is for sinks that have to look rows up.
+    """
     _check_places(name, block, base)
     lanes, paces = [], []
     for found in find_sources(name, block, catalogs, base, _commit_interval(block)):
-        lanes.append(_lane(name, block, found, catalogs, base, parallelism))
+        lanes.append(_lane(name, block, found, catalogs, base, parallelism, map_items))
         paces.append(found.pace)
     return PipelineParts(name, tuple(lanes), tuple(paces))
 
 
 def _lane(
     name: str, block: PipelineBlock, found: LaneSource, catalogs: Catalogs, base: Path,
-    parallelism: int,
+    parallelism: int, map_items: MapItems,
 ) -> LanePlan:
     letters: dict[str, Letters] = {}
     ends = []
     for sink in block.sink:
         if sink.iceberg is not None:
-            ends.append(_end(block, sink.iceberg, catalogs, base, letters))
+            ends += _ends(block, sink.iceberg, catalogs, base, letters, map_items)
         elif sink.file is not None:
             made = FileSink(local(sink.file.path, base), dict(sink.file.storage))
             ends.append(SinkEnd(made, sink.file.routes))
@@ -74,7 +82,8 @@ def _lane(
         pipeline=name, name=found.lane, source=found.source, sinks=tuple(ends),
         processors=block.processor, routes=tuple(block.routes.items()),
         letters=tuple(letters.values()), source_letters=source_letters,
-        drop_undecodable=block.on_error == "drop", parallelism=parallelism)
+        drop_undecodable=block.on_error == "drop", parallelism=parallelism,
+        config=configuration_digest(block))
 
 
 def open_ledger(name: str, block: PipelineBlock, catalogs: Catalogs, base: Path) -> Ledger:
@@ -121,14 +130,43 @@ def _place(catalog: CatalogBlock | None, table: str, base: Path) -> tuple[str, .
     return (chosen.type or "", chosen.uri or "", chosen.warehouse or "", table.lower())
 
 
-def _end(
+def _ends(
     block: PipelineBlock, sink: IcebergBlock, catalogs: Catalogs, base: Path,
-    letters: dict[str, Letters],
-) -> SinkEnd:
+    letters: dict[str, Letters], map_items: MapItems,
+) -> list[SinkEnd]:
+    """One for each table of a list, else one."""
     dlq = block.dlq_of(sink)
     key = None if dlq is None else _letters(dlq, sink, catalogs, base, letters)
-    return SinkEnd(IcebergSink(catalogs.find(sink.catalog), sink.label, sink), sink.routes, key,
-                   block.on_error_of(sink) == "drop")
+    catalog, drop = catalogs.find(sink.catalog), block.on_error_of(sink) == "drop"
+    if sink.dynamic:
+        many = ManyTables(catalog, sink, map_items, _reserved(block, sink, base))
+        return [SinkEnd(many, sink.routes, key, drop)]
+    if not sink.tables:
+        one = IcebergSink(catalog, sink.label, sink, map_items)
+        return [SinkEnd(one, sink.routes, key, drop)]
+    return [SinkEnd(
+        IcebergSink(catalog, table.table_identifier, sink.for_table(table), map_items),
+        sink.routes, key, drop, _match(sink, table)) for table in sink.tables]
+
+
+def _match(sink: IcebergBlock, table: TableBlock) -> Match | None:
+    """Without a field to look at, every table of the list takes every event."""
+    if sink.route_field is None or table.route_regex is None:
+        return None
+    return Match(sink.route_field, table.route_regex)
+
+
+def _reserved(block: PipelineBlock, sink: IcebergBlock, base: Path) -> set[str]:
+    """The tables of the sink's catalog that this pipeline writes to by other ways."""
+    own = _place(sink.catalog, "", base)
+    found = set()
+    for other in (each.iceberg for each in block.sink if each.iceberg):
+        dlq = block.dlq_of(other)
+        if _place(other.catalog, "", base) == own:
+            found |= set(other.names)
+        if dlq and dlq.iceberg and _place(dlq.iceberg.catalog or other.catalog, "", base) == own:
+            found.add(dlq.iceberg.table_identifier)
+    return found
 
 
 def _letters(

@@ -7,12 +7,13 @@ import logging
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from types import FrameType
 
 from meltline.assembly.application import opened
 from meltline.cli.progress import Progress
 from meltline.config.file import load_file
-from meltline.errors import MeltlineError
+from meltline.errors import MeltlineError, UserError
 from meltline.observe.listener import LogListener
 from meltline.observe.logs import set_up_logs
 from meltline.observe.metrics import Metrics
@@ -39,7 +40,14 @@ def run(options: argparse.Namespace) -> int:
         failures = application.run(LogListener(metrics, line), stop, options.once)
     for failure in failures:
         _tell(failure)
-    return 1 if failures else 0
+    return exit_code(failures)
+
+
+def exit_code(failures: Sequence[BaseException]) -> int:
+    """2 when every lane that stopped did so by the user's mistake, 1 when anything else did."""
+    if not failures:
+        return 0
+    return 2 if all(isinstance(failure, UserError) for failure in failures) else 1
 
 
 def _tell(failure: BaseException) -> None:

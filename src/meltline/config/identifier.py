@@ -40,12 +40,6 @@ def check_format_text(text: str) -> str:
     return text
 
 
-def split_identifier(identifier: str) -> tuple[tuple[str, ...], str]:
-    """The levels of the namespace, and the name of the table."""
-    *namespace, table = identifier.split(".")
-    return tuple(namespace), table
-
-
 TablePattern = Annotated[
     str, AfterValidator(check_pattern), InWords("`namespace.table`, or text with `${...}`")
 ]

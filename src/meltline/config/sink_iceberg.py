@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
 from typing import Annotated, Literal
 
@@ -18,7 +17,7 @@ from meltline.config.refused import Refused
 from meltline.config.scalars import Flag, InWords, Text
 from meltline.config.strict import Strict
 from meltline.config.table_schema import SchemaBlock
-from meltline.expressions import is_static
+from meltline.expressions import is_static, regex_refusal
 
 OnError = Literal["fail", "drop"]
 DeleteMode = Literal["equality", "position", "copy-on-write"]
@@ -26,10 +25,8 @@ DeleteMode = Literal["equality", "position", "copy-on-write"]
 
 def check_regex(text: str) -> str:
     """The pattern itself when it is one. Raises Refused."""
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise Refused(f'"{text}" is not a regular expression: {error}') from None
+    if (why := regex_refusal(text)) is not None:
+        raise Refused(f'"{text}" is not a regular expression: {why}')
     return text
 
 
@@ -42,7 +39,7 @@ class TableBlock(Strict):
     table_identifier: TableIdentifier = Field(description="The table to write to.")
     route_regex: Regex | None = Field(
         default=None,
-        description="The whole value of `route_field` must match it. Without one, no event does.",
+        description="The whole value of `route_field` must match it. Required with `route_field`.",
     )
     identifier_columns: tuple[Text, ...] = Field(
         default=(), description="The columns that tell this table's rows apart."
@@ -204,14 +201,28 @@ class IcebergSink(Strict):
             raise Refused("route_field is given with table_identifier, which does not look at it",
                           hint="use tables or dynamic_tables, or remove route_field",
                           at=("route_field",))
-        for number, table in enumerate(self.tables):
-            if table.route_regex and self.route_field is None:
-                raise Refused("route_regex needs route_field", at=("tables", number, "route_regex"),
-                              hint="name the field that the pattern is matched with")
+        self._check_list()
         if self.dynamic and (self.table_schema is not None or self.table_location is not None):
             key = "schema" if self.table_schema is not None else "table_location"
             raise Refused(f"{key} is given, but each event names its own table", at=(key,),
                           hint=f"remove {key}, or name one table")
+
+    def _check_list(self) -> None:
+        for number, table in enumerate(self.tables):
+            if table.route_regex and self.route_field is None:
+                raise Refused("route_regex needs route_field", at=("tables", number, "route_regex"),
+                              hint="name the field that the pattern is matched with")
+            if self.route_field and table.route_regex is None:
+                raise Refused(f"no event would go to {table.table_identifier}",
+                              hint="give it a route_regex", at=("tables", number))
+            if table.table_identifier in self.names[:number]:
+                raise Refused(f"table {table.table_identifier} is there twice",
+                              hint="join the two patterns: (one|other)",
+                              at=("tables", number, "table_identifier"))
+        if len(self.tables) > 1 and self.table_location is not None:
+            raise Refused("table_location is given, but several tables cannot share one location",
+                          hint="remove table_location, or create the tables beforehand",
+                          at=("table_location",))
 
     def _check_changes(self) -> None:
         if self.delete_mode is not None and not self.keyed:
@@ -227,6 +238,13 @@ class IcebergSink(Strict):
     def keyed(self) -> bool:
         """Whether rows have to leave the table too."""
         return self.operation is not None or self.deduplicate_inserts
+
+    def for_table(self, table: TableBlock) -> IcebergSink:
+        """This sink with one table of its list."""
+        return self.model_copy(update={
+            "tables": (), "table_identifier": table.table_identifier,
+            "identifier_columns": table.identifier_columns or self.identifier_columns,
+            "branch": table.branch or self.branch})
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -255,7 +273,7 @@ def shared_table(one: IcebergSink, other: IcebergSink) -> str | None:
     if one.dynamic and other.dynamic:
         first, second = (_beginning(sink) for sink in (one, other))
         if first.startswith(second) or second.startswith(first):
-            return f"{max(first, second, key=len)}..."
+            return f"{max(first, second, key=len)}*"
     return None
 
 

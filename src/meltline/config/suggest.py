@@ -23,8 +23,3 @@ def choice_hint(word: str, valid: Iterable[str], noun: str = "values") -> str:
     listed = f"valid {noun}: {', '.join(options)}" if options else f"there are no {noun} here"
     near = closest(word, options)
     return f'did you mean "{near}"? {listed}' if near else listed
-
-
-def unknown_key_message(key: str, valid: Iterable[str]) -> str:
-    """One line for a key that does not exist: the likely meaning and the keys that do."""
-    return f'unknown key "{key}": {choice_hint(key, valid, "keys")}'

@@ -17,7 +17,8 @@ class Epoch:
 
     `planned_at_ms` is when the plan was made; `now()` in expressions is this time, so that a
     replay sees the same clock. `parallelism` is recorded so that a replay cuts the same tasks,
-    `ledger` so that a token says whose it is.
+    `ledger` so that a token says whose it is. `config` is the digest of the configuration that it
+    is published with (config/digest.py), empty when that is not known.
     """
 
     pipeline: str
@@ -27,6 +28,7 @@ class Epoch:
     planned_at_ms: int
     parallelism: int = 1
     ledger: str = ""
+    config: str = ""
 
     def batch_id(self, table: str) -> str:
         """The token that makes publishing this epoch to a table happen once."""
@@ -36,7 +38,3 @@ class Epoch:
     def plan_digest(self) -> str:
         """Tells two epochs of the same number apart that do not hold the same data."""
         return hashlib.sha256(self.plan.to_json().encode()).hexdigest()[:16]
-
-    @property
-    def seed(self) -> str:
-        return f"{self.pipeline}:{self.lane}:{self.number}"

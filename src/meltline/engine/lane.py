@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -11,11 +12,14 @@ from meltline.engine.crash import CrashPoint, no_crash
 from meltline.engine.epoch import Epoch
 from meltline.engine.ledger import LaneState, Ledger, Owner
 from meltline.engine.protocols import Source
+from meltline.engine.replay import changed, check_together, differ, has_part, holders
 from meltline.engine.report import TaskReport, total
 from meltline.engine.sink import Letters, Published, Sink
 from meltline.engine.token import recovered
-from meltline.engine.work import SinkPart, TaskPlace, TaskWork
+from meltline.engine.work import Match, SinkPart, TaskPlace, TaskWork
 from meltline.errors import EventsRejected, RunError
+
+log = logging.getLogger("meltline.lane")
 
 RunTasks = Callable[[Sequence[TaskWork], str], list[TaskReport]]
 """Runs the tasks wherever Spark likes and returns one report each. Raises Retryable."""
@@ -25,17 +29,22 @@ SETTLE_TRIES = 5
 
 @dataclass(frozen=True)
 class SinkEnd:
-    """A sink with what the pipeline says about it. `letters` is the key of a Letters."""
+    """A sink with what the pipeline says about it. `letters` is the key of a Letters, `match` one
+    more condition on the events it takes."""
 
     sink: Sink
     routes: tuple[str, ...] = ()
     letters: str | None = None
     drop: bool = False
+    match: Match | None = None
 
 
 @dataclass(frozen=True)
 class LanePlan:
-    """Everything a lane is made of. Does not change while it runs."""
+    """Everything a lane is made of. Does not change while it runs.
+
+    `config` is the digest of the configuration, empty when nobody asks.
+    """
 
     pipeline: str
     name: str
@@ -47,6 +56,7 @@ class LanePlan:
     source_letters: str | None = None
     drop_undecodable: bool = False
     parallelism: int = 1
+    config: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,7 +100,10 @@ class Lane:
         epoch = self.state.pending
         if epoch is None:
             raise RunError("no epoch is pending after planning")
-        done, report = self._write(epoch)
+        done = {i: found for i, end in enumerate(self.plan.sinks)
+                if (found := end.sink.find(epoch)) is not None}
+        epoch = self._adopt(epoch, done)
+        report = self._write(epoch, done)
         self.crash("write")
         published = self._publish(epoch, report, done)
         self.crash("publish")
@@ -110,7 +123,8 @@ class Lane:
         plan = replace(plan, start=self.state.position)
         self.crash("plan")
         epoch = Epoch(self.plan.pipeline, self.plan.name, self.state.epoch + 1, plan,
-                      self.now_ms(), self.plan.parallelism, self.ledger.identity)
+                      self.now_ms(), self.plan.parallelism, self.ledger.identity,
+                      self.plan.config)
         self._save(self.state.recorded(epoch, self.now_ms()))
         self.crash("record")
         return plan.waiting
@@ -119,20 +133,38 @@ class Lane:
         self.ledger.save(self.plan.name, state)
         self.state = state
 
-    def _write(self, epoch: Epoch) -> tuple[Mapping[int, Published], TaskReport]:
+    def _adopt(self, epoch: Epoch, found: Mapping[int, Published]) -> Epoch:
+        """The epoch, recorded as one of this configuration. Raises ConfigurationChanged when part
+        of it was made by another one and part is still to be made."""
+        lacking = [end.sink.name for i, end in enumerate(self.plan.sinks) if i not in found]
+        if not lacking:
+            return epoch
+        tables = [self.plan.sinks[i].sink for i in found]
+        if differ(epoch.config, self.plan.config):
+            # a sink of many tables may hold a part of the epoch
+            tables += [end.sink for i, end in enumerate(self.plan.sinks)
+                       if i not in found and has_part(epoch, end.sink)]
+        if holding := holders(epoch, self.plan.config, tables, self.plan.letters):
+            raise changed(epoch, holding, lacking)
+        if differ(epoch.config, self.plan.config):
+            log.info("recorded epoch runs with a changed configuration", extra={
+                "pipeline": epoch.pipeline, "lane": epoch.lane, "epoch": epoch.number})
+            epoch = replace(epoch, config=self.plan.config)
+            self._save(self.state.recorded(epoch, self.now_ms()))
+        return epoch
+
+    def _write(self, epoch: Epoch, found: Mapping[int, Published]) -> TaskReport:
         """Write what is not published yet, again when a sink had to make room for new fields."""
-        found = {i: done for i, end in enumerate(self.plan.sinks)
-                 if (done := end.sink.find(epoch)) is not None}
         todo = [i for i in range(len(self.plan.sinks)) if i not in found]
         if not todo:
-            return found, TaskReport(-1)
+            return TaskReport(-1)
         for _ in range(SETTLE_TRIES):
             report = self._run(epoch, todo)
             wanting = [(self.plan.sinks[i].sink, done.guess)
                        for i, done in zip(todo, report.sinks, strict=True) if done.guess]
             if not wanting:
                 self._check_rejects(report, todo)
-                return found, report
+                return report
             # what was written lacks these events, also when somebody else has made the room
             for sink, guess in wanting:
                 sink.settle(guess)
@@ -141,8 +173,8 @@ class Lane:
 
     def _run(self, epoch: Epoch, todo: Sequence[int]) -> TaskReport:
         ends = [self.plan.sinks[i] for i in todo]
-        parts = tuple(SinkPart(end.sink.name, end.routes, end.sink.writer(epoch), end.letters)
-                      for end in ends)
+        parts = tuple(SinkPart(end.sink.name, end.routes, end.sink.writer(epoch), end.letters,
+                               end.match) for end in ends)
         letters = tuple((one.key, one.writer(epoch)) for one in self.plan.letters)
         reader = self.plan.source.reader()
         splits = self.plan.source.splits(epoch.plan, epoch.parallelism, self.ledger.blobs)
@@ -165,11 +197,11 @@ class Lane:
         self, epoch: Epoch, report: TaskReport, found: Mapping[int, Published]
     ) -> list[Published]:
         """Letters first: once any table is published, all letters of the epoch are."""
-        published = list(found.values())
+        published: list[tuple[Sink | Letters, Published]] = []
         if not found:
             for one in self.plan.letters:
                 if files := report.letters.get(one.key):
-                    published.append(one.publish(epoch, files, str(self.owner)))
+                    published.append((one, one.publish(epoch, files, str(self.owner))))
                     self.crash("publish.letters")
         todo = [end.sink for i, end in enumerate(self.plan.sinks) if i not in found]
         work = [(sink, done.files) for sink, done in zip(todo, report.sinks, strict=False)
@@ -177,10 +209,11 @@ class Lane:
         with ThreadPoolExecutor(max_workers=max(len(work), 1)) as pool:
             commits = [pool.submit(sink.publish, epoch, files, str(self.owner))
                        for sink, files in work]
-            for commit in commits:
-                published += commit.result()
+            for (sink, _), commit in zip(work, commits, strict=True):
+                published += [(sink, done) for done in commit.result()]
                 self.crash("publish.table")
-        return published
+        check_together(epoch, published)
+        return [*found.values(), *(done for _, done in published)]
 
 
 def _rejected(where: str, count: int, samples: Sequence[str]) -> EventsRejected:

@@ -63,7 +63,7 @@ class LaneState:
         if self.pending:
             pending = {"number": self.pending.number, "at": self.pending.planned_at_ms,
                        "parallelism": self.pending.parallelism, "ledger": self.pending.ledger,
-                       "plan": self.pending.plan.to_json()}
+                       "config": self.pending.config, "plan": self.pending.plan.to_json()}
         return json.dumps({
             "epoch": self.epoch, "position": self.position and dict(self.position.data),
             "pending": pending, "published": dict(self.published), "updated": self.updated_at_ms,
@@ -74,7 +74,9 @@ class LaneState:
         body = json.loads(text)
         pending = body["pending"] and Epoch(
             pipeline, lane, body["pending"]["number"], Plan.from_json(body["pending"]["plan"]),
-            body["pending"]["at"], body["pending"]["parallelism"], body["pending"]["ledger"])
+            body["pending"]["at"], body["pending"]["parallelism"], body["pending"]["ledger"],
+            # ledgers of earlier versions do not say
+            body["pending"].get("config", ""))
         position = None if body["position"] is None else Position(body["position"])
         return cls(body["epoch"], position, pending, body["published"], body["updated"])
 

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
 from meltline.model.event import Shape
 from meltline.model.plan import Plan, Position, Split
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+
+
+class MapItems(Protocol):
+    """Calls a function for each item, wherever Spark likes, one task per item.
+
+    Function, items and outcomes are picklable. The function's second argument is unique per driver
+    run and task attempt. Raises Retryable, or what the function raised of ours."""
+
+    def __call__(
+        self, function: Callable[[Item, str], Outcome], items: Sequence[Item], description: str,
+        pool: str,
+    ) -> list[Outcome]: ...
 
 
 class Blobs(Protocol):

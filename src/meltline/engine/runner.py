@@ -10,7 +10,7 @@ from typing import Protocol
 
 from meltline.engine.lane import EpochResult, Lane
 from meltline.engine.pace import Pace, after_epoch, after_failure, after_idle
-from meltline.errors import MeltlineError, Retryable
+from meltline.errors import Retryable
 
 ONCE_RETRIES = 5
 
@@ -44,7 +44,7 @@ class LaneRunner:
     def run(self) -> None:
         try:
             self.loop()
-        except (MeltlineError, Exception) as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001
             self.error = error
         self.listener.lane_stopped(self.lane, self.error)
 

@@ -13,7 +13,8 @@ from meltline.engine.work import LetterWriter, SinkWriter
 
 @dataclass(frozen=True)
 class Published:
-    """What one publish did. `repeated`: an earlier try had done it already."""
+    """What one publish did. `repeated`: an earlier try had done it already. `keys` are those whose
+    earlier rows were to go, from `key_files` of the workers."""
 
     table: str
     snapshot_id: int | None
@@ -23,6 +24,8 @@ class Published:
     rows: int = 0
     manifest_bytes: int = 0
     seconds: float = 0.0
+    keys: int = 0
+    key_files: int = 0
 
 
 class Sink(Protocol):
@@ -58,6 +61,9 @@ class Letters(Protocol):
     def check(self) -> None: ...
 
     def token(self, pipeline: str, lane: str) -> Token | None: ...
+
+    def find(self, epoch: Epoch) -> bool:
+        """Whether letters of the epoch are published. May be slow: only asked in doubt."""
 
     def writer(self, epoch: Epoch) -> LetterWriter: ...
 

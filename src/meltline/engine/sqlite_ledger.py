@@ -8,7 +8,10 @@ from pathlib import Path
 
 from meltline.engine.ledger import LaneState, Owner, taken_over
 from meltline.engine.protocols import Blobs
-from meltline.errors import PositionLost
+from meltline.errors import PositionLost, Retryable, UserError
+
+PATIENCE = 30.0
+"""Seconds that a driver waits for another one to let go of the file."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS owners (pipeline TEXT PRIMARY KEY, owner TEXT NOT NULL);
@@ -43,7 +46,12 @@ class SqliteLedger:
     """See engine.ledger.Ledger. The swap is an immediate transaction that checks the owner."""
 
     def __init__(self, path: Path, pipeline: str) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"the ledger file {path} cannot be made: {error.strerror}",
+                            hint="ledger.sqlite.path must be in a folder that can be "
+                                 "written") from None
         self._path = path
         self._pipeline = pipeline
         self._mine: Owner | None = None
@@ -92,10 +100,19 @@ class _connect:
     """One immediate transaction: committed at the end, rolled back on an error, then closed."""
 
     def __init__(self, path: Path) -> None:
-        self._connection = sqlite3.connect(path, timeout=30, isolation_level=None)
+        try:
+            self._connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+        except sqlite3.OperationalError as error:
+            raise UserError(f"the ledger file {path} cannot be opened: {error}") from None
+        self._path = path
 
     def __enter__(self) -> sqlite3.Connection:
-        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            self._connection.close()
+            # another program holds it, or the disk is full: both may pass
+            raise Retryable(f"the ledger file {self._path} cannot be written: {error}") from None
         return self._connection
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:

@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from meltline.engine.chunks import LARGE_CHUNK, joined
 from meltline.engine.exchange import Part
 from meltline.engine.flow import Flow
 from meltline.engine.letters import make_letters
@@ -56,7 +57,7 @@ class _Task:
         connection.execute(f"SET VARIABLE meltline_now_ms = {place.planned_at_ms}")
         connection.execute(f"SET VARIABLE meltline_epoch_seed = '{seed}'")
         try:
-            for shape, chunk in self._work.reader.open(self._work.split):
+            for shape, chunk in self._chunks():
                 self._chunk(connection, shape, chunk)
                 _crash_on_cue(self._work, "task.chunk")
                 yield from self._drain(last=False)
@@ -68,6 +69,11 @@ class _Task:
             raise
         finally:
             connection.close()
+
+    def _chunks(self) -> Iterator[tuple[Shape, pa.Table]]:
+        chunks = self._work.reader.open(self._work.split)
+        large = any(part.writer.large_chunks for part in self._work.sinks)
+        return joined(chunks, LARGE_CHUNK) if large else chunks
 
     def _drain(self, last: bool) -> Iterator[tuple[int, Part]]:
         for i, sink in enumerate(self._sinks):
@@ -91,7 +97,7 @@ class _Task:
         self._counts["read"] += chunk.num_rows
         self._counts["size"] += chunk.nbytes
         self._counts["unrouted"] += flow.unrouted(
-            events, [part.routes for part in self._work.sinks])
+            events, [(part.routes, part.match) for part in self._work.sinks])
 
     def _convert(
         self, connection: duckdb.DuckDBPyConnection, flow: Flow, chunk: pa.Table, checked: bool
@@ -99,7 +105,8 @@ class _Task:
         chunk, events = flow.run(connection, chunk, checked)
         connection.register("ready", events)
         converted = [
-            sink.convert(connection, flow.relation(events, "ready", part.routes), flow.shape)
+            sink.convert(connection, flow.relation(events, "ready", part.routes, part.match),
+                         flow.shape)
             for sink, part in zip(self._sinks, self._work.sinks, strict=True)]
         connection.unregister("ready")
         return chunk, events, converted
@@ -132,7 +139,8 @@ class _Task:
     def _flow(self, shape: Shape) -> Flow:
         key = repr(shape)
         if key not in self._flows:
-            self._flows[key] = Flow(shape, self._work.processors, self._work.routes)
+            self._flows[key] = Flow(shape, self._work.processors, self._work.routes,
+                                    [part.match for part in self._work.sinks])
         return self._flows[key]
 
     def _report(self) -> TaskReport:

@@ -16,7 +16,8 @@ from meltline.model.plan import Plan
 class Token:
     """Kept in the table's properties, in the same commit as the rows: expiry cannot erase it.
 
-    It carries the whole plan, so that a lost ledger can be rebuilt from any one table.
+    It carries the whole plan, so that a lost ledger can be rebuilt from any one table. `config` is
+    the digest of the configuration that made the rows; tokens of earlier versions have none.
     """
 
     epoch: int
@@ -26,6 +27,7 @@ class Token:
     parallelism: int
     ledger: str
     plan: str
+    config: str = ""
 
     def to_json(self) -> str:
         return json.dumps(self.__dict__, separators=(",", ":"))
@@ -37,11 +39,11 @@ class Token:
     @classmethod
     def of(cls, epoch: Epoch, table: str) -> Token:
         return cls(epoch.number, epoch.batch_id(table), epoch.plan_digest, epoch.planned_at_ms,
-                   epoch.parallelism, epoch.ledger, epoch.plan.to_json())
+                   epoch.parallelism, epoch.ledger, epoch.plan.to_json(), epoch.config)
 
     def as_epoch(self, pipeline: str, lane: str) -> Epoch:
         return Epoch(pipeline, lane, self.epoch, Plan.from_json(self.plan), self.planned_at_ms,
-                     self.parallelism, self.ledger)
+                     self.parallelism, self.ledger, self.config)
 
 
 def already_published(token: Token | None, epoch: Epoch, table: str) -> bool:

@@ -60,6 +60,10 @@ class SinkWriter(Protocol):
     def keyed(self) -> bool:
         """Whether rows of one key must meet in one task."""
 
+    @property
+    def large_chunks(self) -> bool:
+        """Whether the work per chunk is so large that there should be few."""
+
     def open(self, place: TaskPlace) -> OpenSink: ...
 
     def gather(self, place: TaskPlace, parts: Iterable[bytes]) -> SinkReport:
@@ -81,17 +85,27 @@ class LetterWriter(Protocol):
 
 
 @dataclass(frozen=True)
+class Match:
+    """The whole text of a field must match the pattern. An event without the field does not."""
+
+    field: str
+    pattern: str
+
+
+@dataclass(frozen=True)
 class SinkPart:
     """One sink of the pipeline, as a task needs it.
 
     `letters` names the dead-letter target of its rejects. Without one they are only counted:
     whether that is well is decided by the driver.
+    `match` (field, regular expression) is one more condition on the events it takes.
     """
 
     name: str
     routes: tuple[str, ...]
     writer: SinkWriter
     letters: str | None = None
+    match: Match | None = None
 
 
 @dataclass(frozen=True)

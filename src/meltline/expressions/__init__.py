@@ -11,6 +11,7 @@ from meltline.expressions.compile import (
 )
 from meltline.expressions.errors import ExpressionError
 from meltline.expressions.formats import check_format, compile_format, is_static
+from meltline.expressions.patterns import regex_refusal
 from meltline.expressions.quoting import quote_identifier, quote_literal
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "is_static",
     "quote_identifier",
     "quote_literal",
+    "regex_refusal",
 ]

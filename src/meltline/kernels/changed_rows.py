@@ -15,9 +15,9 @@ from pyiceberg.io import FileIO
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
-from meltline.kernels.data_file import Positions, read_rows, schema_with
 from meltline.kernels.deletes import Deletes, matching
-from meltline.kernels.projection import Projection
+from meltline.kernels.projection import NAME_MAPPING, Projection
+from meltline.kernels.row_reader import Positions, read_rows, schema_with
 from meltline.model.content import DataFile, DeleteFile, FileChange
 
 ROW_ID = "_row_id"
@@ -50,7 +50,7 @@ class ChangedRows:
     ) -> None:
         self._io = io
         self._deletes = deletes
-        self._mapping = name_mapping
+        self._properties = {NAME_MAPPING: name_mapping} if name_mapping else {}
         self._lineage = lineage
         self._constants = constants
         self._schema = schema_with(schema, *LINEAGE) if lineage else schema
@@ -121,7 +121,7 @@ class ChangedRows:
     def _read(
         self, file: DataFile, projection: Projection, only: Positions | None
     ) -> Iterator[tuple[Positions, pa.Table]]:
-        if only is not None and not projection.schema.fields:
+        if only is not None and not projection.arrow.names:
             yield only, pa.table({})
             return
         yield from read_rows(self._io, file.path, file.format, projection,
@@ -130,7 +130,7 @@ class ChangedRows:
     def _projection(self, schema: Schema) -> Projection:
         key = tuple(field.field_id for field in schema.fields)
         if key not in self._projections:
-            self._projections[key] = Projection(schema, self._mapping)
+            self._projections[key] = Projection(schema, self._properties)
         return self._projections[key]
 
     def _inherit(self, file: DataFile, positions: Positions, table: pa.Table) -> pa.Table:

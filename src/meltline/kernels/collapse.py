@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meltline.expressions.quoting import quote_identifier
 from meltline.kernels.operation import DELETE, INSERT
 
 OP = "\x01op"
@@ -49,7 +48,7 @@ def collapse(
 
 def collapse_sql(keys: int, deduplicate_inserts: bool) -> str:
     """Over `changes` (k0, k1, ..., op, n): the last change of each key, in the source's order."""
-    names = ", ".join(quote_identifier(f"k{i}") for i in range(keys))
+    names = ", ".join(f"k{i}" for i in range(keys))
     gone = "true" if deduplicate_inserts else f"bool_or(op <> {INSERT})"
     return (f"SELECT max(n) AS n, arg_max(op, n) AS op, {gone} AS gone "
             f"FROM changes GROUP BY {names} ORDER BY n")

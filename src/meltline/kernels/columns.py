@@ -24,6 +24,7 @@ from pyiceberg.types import (
 from meltline.expressions.quoting import quote_identifier
 from meltline.kernels.extraction import RAW
 from meltline.kernels.json_exact import exact
+from meltline.kernels.spelling import AS_IN_THE_TABLE, Spellings
 from meltline.kernels.typed import typed
 from meltline.model.event import Shape
 
@@ -37,7 +38,9 @@ class Column:
     kind: str = RAW
 
 
-def fast_column(source: str, type_: IcebergType) -> Column:
+def fast_column(
+    source: str, type_: IcebergType, spell: Spellings = AS_IN_THE_TABLE
+) -> Column:
     """The fast way over `source`, the value as `json_transform` extracts it under `kind`."""
     if isinstance(type_, StringType):
         # an object or a list is no string, though its text is one
@@ -52,7 +55,7 @@ def fast_column(source: str, type_: IcebergType) -> Column:
                       "DOUBLE" if isinstance(type_, DoubleType) else "FLOAT")
     if isinstance(type_, TimestampType | TimestamptzType):
         return _timestamp(f"{source}::VARCHAR", isinstance(type_, TimestamptzType))
-    return Column(exact(source, type_))
+    return Column(exact(source, type_, spell=spell))
 
 
 def _timestamp(raw: str, zoned: bool) -> Column:
@@ -70,10 +73,18 @@ def _timestamp(raw: str, zoned: bool) -> Column:
     return Column(value, f"{value} IS NULL AND {raw} IS NOT NULL")
 
 
-def typed_column(shape: Shape, field: NestedField) -> Column:
-    """A column from an event of typed columns: as it is where the types agree, else as JSON."""
-    have = next((t for n, t in shape.fields.items() if n == field.name), None)
-    if have is None:
-        return Column("NULL")
-    source = f"row.{quote_identifier(field.name)}"
-    return Column(typed(source, have, field.field_type))
+def typed_column(
+    shape: Shape, field: NestedField, spell: Spellings = AS_IN_THE_TABLE
+) -> Column | None:
+    """A column from an event of typed columns: as it is where the types agree, else as JSON. None
+    when the events have no such column."""
+    name = typed_name(shape, field, spell)
+    if name is None:
+        return None
+    source = f"row.{quote_identifier(name)}"
+    return Column(typed(source, shape.fields[name], field.field_type, spell))
+
+
+def typed_name(shape: Shape, field: NestedField, spell: Spellings) -> str | None:
+    """What the events call the column, if they have it."""
+    return next((name for name in spell.of(field) if name in shape.fields), None)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
-from pyiceberg.types import NestedField
 
-from meltline.expressions.quoting import quote_identifier, quote_literal
-from meltline.kernels.columns import Column, fast_column, typed_column
-from meltline.kernels.extraction import RAW, extract_sql, places
-from meltline.kernels.json_exact import exact
+from meltline.expressions.quoting import quote_literal
 from meltline.kernels.retype import retype_table
+from meltline.kernels.spelling import AS_IN_THE_TABLE, Spellings
+from meltline.kernels.ways import Reading, json_exact, json_fast, typed_way
 from meltline.model.event import Shape
 
 NO_MATCH = "no field of the event matches a column of the table"
@@ -41,6 +39,7 @@ class Converter:
     def __init__(
         self, schema: Schema, shape: Shape, allows: Callable[[str], bool] = lambda _: True,
         carry: Sequence[str] = (), identifiers: Sequence[str] = (),
+        spell: Spellings = AS_IN_THE_TABLE,
     ) -> None:
         """`allows` says which fields of an event count; the others are as if they were absent.
 
@@ -50,13 +49,13 @@ class Converter:
         self._needed = {i: "identifier" if field.name in identifiers else "required"
                         for i, field in enumerate(self._fields)
                         if field.required or field.name in identifiers}
-        self._allows = allows
+        reading = Reading(allows, spell, frozenset(identifiers))
         self.arrow_schema = schema_to_pyarrow(schema, include_field_ids=True)
         if shape.kind == "json":
-            self._fast = self._allowed(_json_fast(self._fields))
-            self._exact = self._allowed(_json_exact(self._fields, allows))
+            self._fast = json_fast(self._fields, reading)
+            self._exact = json_exact(self._fields, reading)
         else:
-            self._fast = self._exact = self._allowed(_typed(self._fields, shape, allows))
+            self._fast = self._exact = typed_way(self._fields, shape, reading)
 
     def convert(self, connection: duckdb.DuckDBPyConnection, events: str) -> Converted:
         """`events` names a relation of decoded events (none of them bad)."""
@@ -87,7 +86,8 @@ class Converter:
     def fast_sql(self, events: str) -> str:
         columns = self._fast.columns
         values = ", ".join(f"{c.value} AS c{i}" for i, c in enumerate(columns))
-        doubt = " OR ".join(f"({c.doubt})" for c in columns if c.doubt) or "false"
+        doubts = [*(c.doubt for c in columns), self._fast.empty]
+        doubt = " OR ".join(f"({doubt})" for doubt in doubts if doubt) or "false"
         inner = (f"SELECT {self._kept}, {values}, {doubt} AS doubt "
                  f"FROM (SELECT {self._kept}, {self._fast.extract} FROM {events})")
         return (f"SELECT *, coalesce(doubt, false) OR {self._incomplete()} AS flag "
@@ -116,57 +116,6 @@ class Converter:
             cases.append(f"WHEN c{i} IS NULL THEN {wrong} || left(r{i}, 100)")
         return "CASE " + " ".join(cases) + " END"
 
-    def _allowed(self, way: _Way) -> _Way:
-        """What is not allowed is NULL, and NULL as well in the reasons: it counts as absent."""
-        columns = list(way.columns)
-        raws = list(way.raws)
-        for i, field in enumerate(self._fields):
-            if not self._allows(field.name):
-                columns[i], raws[i] = Column("NULL"), "NULL"
-        return replace(way, columns=columns, raws=raws)
-
     def _rows(self, table: pa.Table) -> pa.Table:
         columns = [table.column(f"c{i}") for i in range(len(self._fields))]
         return retype_table(columns, self.arrow_schema)
-
-
-@dataclass(frozen=True)
-class _Way:
-    """One way to the columns: what to extract, the columns over it, their raw texts for reasons,
-    and whether any field of the event is a column at all."""
-
-    extract: str
-    columns: list[Column]
-    raws: list[str]
-    matches: str = "true"
-
-
-def _json_fast(fields: list[NestedField]) -> _Way:
-    found = places([f.name for f in fields], "j")
-    columns = [fast_column(place, f.field_type) for place, f in zip(found, fields, strict=True)]
-    kinds = [(f.name, c.kind) for f, c in zip(fields, columns, strict=True)]
-    return _Way(_named(extract_sql("body", kinds)), columns, found)
-
-
-def _json_exact(fields: list[NestedField], allows: Callable[[str], bool]) -> _Way:
-    found = places([f.name for f in fields], "j")
-    columns = [Column(exact(place, f.field_type)) for place, f in zip(found, fields, strict=True)]
-    names = ", ".join(quote_literal(f.name) for f in fields if allows(f.name))
-    matches = f"coalesce(list_has_any(json_keys(body), [{names}]), false)" if names else "false"
-    return _Way(_named(extract_sql("body", [(f.name, RAW) for f in fields])), columns,
-                [f"{place}::VARCHAR" for place in found], matches)
-
-
-def _named(structs: list[str]) -> str:
-    return ", ".join(f"{struct} AS j{i}" for i, struct in enumerate(structs))
-
-
-def _typed(
-    fields: list[NestedField], shape: Shape, allows: Callable[[str], bool]
-) -> _Way:
-    columns = [typed_column(shape, f) for f in fields]
-    raws = [f"to_json({c.value})::VARCHAR" if c.value == "NULL"
-            else f"row.{quote_identifier(f.name)}::VARCHAR"
-            for c, f in zip(columns, fields, strict=True)]
-    known = any(f.name in shape.fields and allows(f.name) for f in fields)
-    return _Way("row", columns, raws, "true" if known else "false")

@@ -17,8 +17,8 @@ from pyiceberg.types import LongType, NestedField, StringType
 from pyroaring import BitMap64
 
 from meltline.errors import PositionLost, RunError
-from meltline.kernels.data_file import Positions, read_rows
 from meltline.kernels.projection import Projection
+from meltline.kernels.row_reader import Positions, read_rows
 from meltline.model.content import DeleteFile
 
 MAGIC = b"\xd1\xd3\x39\x64"
@@ -67,7 +67,7 @@ class Deletes:
         return NestedField(field_id, f"_delete_key_{field_id}", found.field_type, required=False)
 
     def _read_positions(self, delete: DeleteFile) -> dict[str, Positions]:
-        projection = Projection(_POSITION_COLUMNS)
+        projection = Projection(_POSITION_COLUMNS, {})
         tables = [rows for _, rows in read_rows(
             self._io, delete.path, delete.format, projection)]
         if not tables:
@@ -92,10 +92,10 @@ class Deletes:
 
     def _read_keys(self, deletes: tuple[DeleteFile, ...]) -> pa.Table:
         columns = Schema(*(self._column(id_) for id_ in deletes[0].equality_ids))
-        projection = Projection(columns)
+        projection = Projection(columns, {})
         tables = [rows for delete in deletes for _, rows in read_rows(
             self._io, delete.path, delete.format, projection)]
-        found = pa.concat_tables(tables) if tables else projection.arrow_schema.empty_table()
+        found = pa.concat_tables(tables) if tables else projection.arrow.empty_table()
         return found.rename_columns([f"k{i}" for i in range(found.num_columns)])
 
 

@@ -34,6 +34,8 @@ from meltline.errors import UserError
 from meltline.expressions.quoting import quote_identifier
 from meltline.kernels.extraction import RAW, extract_sql, places, unwrap_sql
 from meltline.kernels.nested import list_of, map_of, struct_of
+from meltline.kernels.spelling import AS_IN_THE_TABLE, Spellings, absent_sql, pick_sql
+from meltline.kernels.sql_types import write_default_sql
 
 _INTEGRAL: dict[type, str] = {IntegerType: "INTEGER", LongType: "BIGINT"}
 _FLOATING: dict[type, str] = {FloatType: "FLOAT", DoubleType: "DOUBLE"}
@@ -42,7 +44,9 @@ _FLOATING: dict[type, str] = {FloatType: "FLOAT", DoubleType: "DOUBLE"}
 _TIME = r"'([01]?\d|2[0-3]):\d\d(:\d\d(\.\d+)?)?Z?'"
 
 
-def exact(value: str, type_: IcebergType, depth: int = 0) -> str:
+def exact(
+    value: str, type_: IcebergType, depth: int = 0, spell: Spellings = AS_IN_THE_TABLE
+) -> str:
     """SQL: the raw JSON `value` as `type_`, or NULL. `depth` keeps lambda names apart."""
     value = f"({value}::VARCHAR)"  # a cast from JSON itself would convert: true to 1, "3" to 3
     kind: type = type(type_)
@@ -53,11 +57,11 @@ def exact(value: str, type_: IcebergType, depth: int = 0) -> str:
     if isinstance(type_, DecimalType):
         return _decimal(value, type_)
     if isinstance(type_, StructType):
-        return _struct(value, type_, depth)
+        return _struct(value, type_, depth, spell)
     if isinstance(type_, ListType):
-        return _list(value, type_, depth)
+        return _list(value, type_, depth, spell)
     if isinstance(type_, MapType):
-        return _map(value, type_, depth)
+        return _map(value, type_, depth, spell)
     return _scalar(value, type_)
 
 
@@ -145,9 +149,9 @@ def _decimal(value: str, type_: DecimalType) -> str:
             f"THEN TRY_CAST({_digits_of(value)} AS DECIMAL({type_.precision}, {type_.scale})) END")
 
 
-def _struct(value: str, type_: StructType, depth: int) -> str:
+def _struct(value: str, type_: StructType, depth: int, spell: Spellings) -> str:
     parts = f"s{depth}"
-    names = [f.name for f in type_.fields]
+    names = [name for f in type_.fields for name in spell.of(f)]
     found = extract_sql(value, [(name, RAW) for name in names])
     if len(found) == 1:
         # DuckDB plans nested lambdas in exponential time: every bit of nesting counts
@@ -155,24 +159,30 @@ def _struct(value: str, type_: StructType, depth: int) -> str:
     else:
         bound = "struct_pack(" + ", ".join(f"j{i} := {one}" for i, one in enumerate(found)) + ")"
         inside = places(names, f"{parts}.j")
-    values = [exact(place, f.field_type, depth + 1)
-              for place, f in zip(inside, type_.fields, strict=True)]
+    values = []
+    for f in type_.fields:
+        spelled = spell.of(f)
+        own, inside = inside[:len(spelled)], inside[len(spelled):]
+        made = exact(pick_sql(own, spelled, f.name, value), f.field_type, depth + 1, spell)
+        if (default := write_default_sql(f)) is not None:
+            made = f"CASE WHEN {absent_sql(spelled, value)} THEN {default} ELSE {made} END"
+        values.append(made)
     return (f"CASE WHEN starts_with({value}, '{{') THEN list_transform([{bound}], "
             f"lambda {parts}: {struct_of(values, type_, depth)})[1] END")
 
 
-def _list(value: str, type_: ListType, depth: int) -> str:
+def _list(value: str, type_: ListType, depth: int, spell: Spellings) -> str:
     item = f"x{depth}"
     items = (f"list_transform({unwrap_sql(value, [RAW])}, "
-             f"lambda {item}: {exact(item, type_.element_type, depth + 1)})")
+             f"lambda {item}: {exact(item, type_.element_type, depth + 1, spell)})")
     return f"CASE WHEN starts_with({value}, '[') THEN {list_of(items, type_, depth)} END"
 
 
-def _map(value: str, type_: MapType, depth: int) -> str:
+def _map(value: str, type_: MapType, depth: int, spell: Spellings) -> str:
     entry = f"e{depth}"
     key = (f"{entry}.key" if isinstance(type_.key_type, StringType)
-           else exact(f"to_json({entry}.key)", type_.key_type, depth + 1))
-    item = exact(f"{entry}.value", type_.value_type, depth + 1)
+           else exact(f"to_json({entry}.key)", type_.key_type, depth + 1, spell))
+    item = exact(f"{entry}.value", type_.value_type, depth + 1, spell)
     entries = f"map_entries({unwrap_sql(value, f'MAP(VARCHAR,{RAW})')})"
     made = map_of(entries, entry, key, item, type_, depth)
     return f"CASE WHEN starts_with({value}, '{{') THEN {made} END"

@@ -6,7 +6,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from meltline.kernels.data_file import Positions
+from meltline.kernels.row_reader import Positions
 
 
 def survivors(connection: duckdb.DuckDBPyConnection, keys: pa.Table) -> Positions:

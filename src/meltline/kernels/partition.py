@@ -23,7 +23,7 @@ class Partitioner:
     """Splits a table of rows by the partition spec. No per-row Python."""
 
     def __init__(self, schema: Schema, spec: PartitionSpec) -> None:
-        self._paths = [_path(schema.as_struct(), field.source_id) for field in spec.fields]
+        self._paths = [path_to(schema.as_struct(), field.source_id) for field in spec.fields]
         self._transforms = [arrow_transform(field.transform, schema.find_type(field.source_id))
                             for field in spec.fields]
         self._types: list[Any] = [f.field_type for f in spec.partition_type(schema).fields]
@@ -33,7 +33,7 @@ class Partitioner:
         if not self._paths or not rows.num_rows:
             yield [None] * len(self._paths), rows
             return
-        columns = [transform(_column(rows, path)).dictionary_encode(null_encoding="encode")
+        columns = [transform(column_at(rows, path)).dictionary_encode(null_encoding="encode")
                    for path, transform in zip(self._paths, self._transforms, strict=True)]
         codes = _combined(columns)
         order = np.argsort(codes, kind="stable")
@@ -64,19 +64,19 @@ def _combined(columns: list[pa.DictionaryArray]) -> Codes:
     return codes
 
 
-def _path(struct: StructType, field_id: int) -> list[str]:
+def path_to(struct: StructType, field_id: int) -> list[str]:
     """The names that lead to a column, from the outermost struct. Empty when it is not inside."""
     for field in struct.fields:
         if field.field_id == field_id:
             return [field.name]
         if isinstance(field.field_type, StructType):
-            inside = _path(field.field_type, field_id)
+            inside = path_to(field.field_type, field_id)
             if inside:
                 return [field.name, *inside]
     return []
 
 
-def _column(rows: pa.Table, path: list[str]) -> pa.Array:
+def column_at(rows: pa.Table, path: list[str]) -> pa.Array:
     column = rows.column(path[0]).combine_chunks()
     array = column if isinstance(column, pa.Array) else pa.concat_arrays(column.chunks)
     for name in path[1:]:

@@ -1,73 +1,141 @@
-"""Columns of a file as a table's schema wants them: by field id, not by name or place.
-
-Renamed, reordered, widened, dropped and added columns, nested ones too, come out as the schema
-says; what a file lacks is its partition's value, the column's initial default, or null.
-"""
+"""Columns of a file of any age as the table has them now: by field id, promoted, with defaults."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from pyiceberg.io.pyarrow import (
-    _to_requested_schema,
-    pyarrow_to_schema,
-    schema_to_pyarrow,
-)
+from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.table.name_mapping import NameMapping, parse_mapping_from_json
+from pyiceberg.types import NestedField
 
-from meltline.errors import RunError
+NAME_MAPPING = "schema.name-mapping.default"
+_ID_KEYS = (b"PARQUET:field_id", b"iceberg.id")
 
 
 class Projection:
-    """For one schema; used for many files. Files of equal columns are looked at once."""
+    """Projects what was read of a file to `schema`, whose Arrow form is `arrow`."""
 
-    def __init__(self, schema: Schema, name_mapping: str | None = None) -> None:
-        self.schema = schema
-        self.arrow_schema: pa.Schema = schema_to_pyarrow(schema, include_field_ids=False)
-        self._mapping = parse_mapping_from_json(name_mapping) if name_mapping else None
-        self._wanted = {one.field_id for one in schema.fields}
-        self._known: dict[bytes, FileColumns] = {}
+    def __init__(self, schema: Schema, properties: Mapping[str, str]) -> None:
+        self.arrow: pa.Schema = schema_to_pyarrow(schema, include_field_ids=True)
+        text = properties.get(NAME_MAPPING)
+        self._mapping = parse_mapping_from_json(text) if text else None
+        self._fields: dict[int, NestedField] = dict(schema._lazy_id_to_field)  # noqa: SLF001
 
-    def columns(self, file_schema: pa.Schema) -> FileColumns:
-        key = file_schema.serialize().to_pybytes()
-        if key not in self._known:
-            self._known[key] = FileColumns(
-                self, _with_ids(file_schema, self._mapping), self._wanted)
-        return self._known[key]
+    def columns(self, file: pa.Schema) -> list[str]:
+        """Which top-level columns of the file are needed."""
+        wanted = {field_id(field) for field in self.arrow}
+        return [field.name for field in self._with_ids(file) if field_id(field) in wanted]
+
+    def project(self, read: pa.Table, constants: Mapping[int, Any] | None = None) -> pa.Table:
+        """`constants` are values of top-level columns that the file may lack, by id."""
+        sources = {field_id(field): (field, place)
+                   for place, field in enumerate(self._with_ids(read.schema))}
+        columns = []
+        for target in self.arrow:
+            id_ = field_id(target)
+            if id_ in sources:
+                source, place = sources[id_]
+                chunks = [self._array(chunk, source, target)
+                          for chunk in read.column(place).chunks]
+                columns.append(pa.chunked_array(chunks, target.type))
+            else:
+                value = (constants or {}).get(id_ or 0, self._default(id_))
+                columns.append(_constant(value, target.type, read.num_rows))
+        return pa.Table.from_arrays(columns, schema=self.arrow)
+
+    def _array(self, array: pa.Array, source: pa.Field, target: pa.Field) -> pa.Array:
+        if _alike(source, target):
+            return array
+        if isinstance(array.type, pa.BaseExtensionType) and not isinstance(
+                target.type, pa.BaseExtensionType):
+            array = array.storage
+        if pa.types.is_struct(target.type):
+            return self._struct(array, source, target)
+        if pa.types.is_large_list(target.type) or pa.types.is_list(target.type):
+            values = self._array(array.values, array.type.value_field, target.type.value_field)
+            return type(pa.nulls(0, target.type)).from_arrays(
+                array.offsets.cast(_offsets(target.type)), values, target.type,
+                mask=array.is_null() if array.null_count else None)
+        if pa.types.is_map(target.type):
+            keys = self._array(array.keys, array.type.key_field, target.type.key_field)
+            items = self._array(array.items, array.type.item_field, target.type.item_field)
+            return pa.MapArray.from_arrays(array.offsets, keys, items, target.type,
+                                           mask=array.is_null() if array.null_count else None)
+        if isinstance(target.type, pa.BaseExtensionType):
+            return pa.ExtensionArray.from_storage(
+                target.type, array.cast(target.type.storage_type))
+        # unsafe: a file may hold nanoseconds where the table has microseconds
+        return array.cast(target.type, safe=not pa.types.is_timestamp(target.type))
+
+    def _struct(self, array: pa.Array, source: pa.Field, target: pa.Field) -> pa.Array:
+        places = {field_id(field): place for place, field in enumerate(source.type)}
+        children = []
+        for child in target.type:
+            id_ = field_id(child)
+            if id_ in places:
+                children.append(self._array(array.field(places[id_]), source.type[places[id_]],
+                                            child))
+            else:
+                children.append(_constant(self._default(id_), child.type, len(array)))
+        return pa.StructArray.from_arrays(children, fields=list(target.type),
+                                          mask=array.is_null() if array.null_count else None)
+
+    def _default(self, id_: int | None) -> Any:
+        field = self._fields.get(id_ or 0)
+        return None if field is None else field.initial_default
+
+    def _with_ids(self, file: pa.Schema) -> list[pa.Field]:
+        """A file that another engine wrote may have no ids: by name, else by place."""
+        if any(field_id(field) is not None for field in file):
+            return list(file)
+        if self._mapping is None:
+            return [_named(field, place + 1) for place, field in enumerate(file)]
+        return [_mapped(field, self._mapping) for field in file]
 
 
-@dataclass
-class FileColumns:
-    """What to read from files with one set of columns, and how to bend it."""
-
-    projection: Projection
-    file_schema: Schema
-    wanted: set[int]
-    names: list[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        fields = self.file_schema.fields
-        self.names = [one.name for one in fields if one.field_id in self.wanted]
-        if not self.names and fields:
-            # something must be read, or nobody knows how many rows there are
-            self.names = [fields[0].name]
-
-    def project(self, batch: pa.RecordBatch, constants: Mapping[int, Any]) -> pa.Table:
-        """`constants` are the values of identity partition columns, for files without them."""
-        bent = _to_requested_schema(
-            self.projection.schema, self.file_schema, batch, downcast_ns_timestamp_to_us=True,
-            projected_missing_fields=dict(constants), allow_timestamp_tz_mismatch=True)
-        return pa.Table.from_batches([bent]).cast(self.projection.arrow_schema)
+def field_id(field: pa.Field) -> int | None:
+    for key in _ID_KEYS:
+        if field.metadata and key in field.metadata:
+            return int(field.metadata[key])
+    return None
 
 
-def _with_ids(file_schema: pa.Schema, mapping: NameMapping | None) -> Schema:
-    try:
-        return pyarrow_to_schema(file_schema, mapping, format_version=3)
-    except ValueError as error:
-        raise RunError(
-            f"a data file carries no field ids ({error})",
-            hint="set the table property schema.name-mapping.default") from error
+def _named(field: pa.Field, id_: int) -> pa.Field:
+    return field.with_metadata({_ID_KEYS[0]: str(id_).encode()})
+
+
+def _mapped(field: pa.Field, mapping: NameMapping) -> pa.Field:
+    """With the ids of the name mapping, also inside of structs."""
+    by_name = {name: one for one in mapping.root for name in one.names}
+    found = by_name.get(field.name)
+    if found is None:
+        return field
+    if pa.types.is_struct(field.type) and found.fields:
+        inner = NameMapping(found.fields)
+        field = field.with_type(pa.struct([_mapped(child, inner) for child in field.type]))
+    return field if found.field_id is None else _named(field, found.field_id)
+
+
+def _alike(source: pa.Field, target: pa.Field) -> bool:
+    """Whether an array of one is an array of the other as it is."""
+    if not source.type.equals(target.type):
+        return False
+    places = range(source.type.num_fields)
+    return all(field_id(source.type.field(i)) == field_id(target.type.field(i))
+               and _alike(source.type.field(i), target.type.field(i)) for i in places)
+
+
+def _offsets(type_: pa.DataType) -> pa.DataType:
+    return pa.int64() if pa.types.is_large_list(type_) else pa.int32()
+
+
+def _constant(value: Any, type_: pa.DataType, rows: int) -> pa.Array:
+    if value is None:
+        return pa.nulls(rows, type_)
+    if isinstance(type_, pa.BaseExtensionType):
+        bare = value.bytes if hasattr(value, "bytes") else value
+        return pa.ExtensionArray.from_storage(type_, _constant(bare, type_.storage_type, rows))
+    return pa.repeat(pa.scalar(value, type_), rows)

@@ -83,11 +83,25 @@ class TableWriter:
             self._flush(max(self._lots.values(), key=lambda lot: lot.size))
 
     def finish(self) -> list[ClosedParquet]:
+        self.roll()
+        return self._closed
+
+    @property
+    def buffered(self) -> int:
+        """Bytes of rows in memory."""
+        return int(sum(table.nbytes for table in self._gathered)
+                   + sum(lot.size for lot in self._lots.values()))
+
+    @property
+    def open_files(self) -> int:
+        return sum(lot.file is not None for lot in self._lots.values())
+
+    def roll(self) -> None:
+        """Write what is in memory and close every file; rows that follow begin new ones."""
         self._distribute()
-        for lot in sorted(self._lots.values(), key=lambda lot: lot.used):
+        for lot in self._lots.values():
             self._flush(lot)
             self._close(lot)
-        return self._closed
 
     def abandon(self) -> None:
         for lot in self._lots.values():

@@ -64,6 +64,16 @@ class Catalog:
             raise UserError(f"table {identifier} was neither created nor found")
         return table
 
+    def tables(self, namespace: str) -> list[str]:
+        """The identifiers of the tables right in a namespace; none when there is no such thing."""
+        parsed = self._named(f"{namespace}.x").namespace()
+        try:
+            return [str(name) for name in self.java.listTables(parsed)]
+        except Py4JJavaError as error:
+            if "NoSuchNamespaceException" in exception_names(error):
+                return []
+            raise translate(error, f"cannot list the tables of {namespace}") from None
+
     def drop(self, identifier: str, purge: bool = False) -> bool:
         with java_errors(f"cannot drop table {identifier}"):
             return bool(self.java.dropTable(self._named(identifier), purge))

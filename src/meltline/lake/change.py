@@ -25,7 +25,8 @@ class Change:
     """Files to add and to remove at once.
 
     Only data files to add: an append. With delete files: a row delta. With data files to remove:
-    an overwrite, which adds no delete files. Without a basis nothing but the fence is checked.
+    an overwrite, which adds no delete files. Without a basis nothing but the fence is checked;
+    with one, appended files too must not meet rows that came since.
     """
 
     data_files: Sequence[str] = ()

@@ -72,7 +72,8 @@ def _update(table: Table, transaction: Any, change: Change) -> Any:
     """Iceberg's own operation, with all that it must check."""
     if change.removed_data_files:
         return _overwrite(table, transaction, change)
-    if change.delete_files or change.removed_delete_files:
+    if (change.delete_files or change.removed_delete_files
+            or (change.data_files and change.basis is not None)):
         return _row_delta(table, transaction, change)
     update = transaction.newAppend()
     for file in parse_data_files(table, change.data_files):

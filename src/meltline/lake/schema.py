@@ -14,8 +14,9 @@ from meltline.lake.table import Table
 TRIES = 10
 
 
-def add_columns(table: Table, wanted: Iterable[Addition]) -> bool:
-    """Add the columns that are still missing; the first committed type wins.
+def add_columns(table: Table, wanted: Iterable[Addition], any_case: bool = False) -> bool:
+    """Add the columns that are still missing; the first committed type wins. With `any_case`, a
+    column that differs in letter case only is not missing.
 
     True when the table's schema is another one than before the call, whoever changed it.
     """
@@ -23,7 +24,7 @@ def add_columns(table: Table, wanted: Iterable[Addition]) -> bool:
     before = table.java.schema().schemaId()
     for attempt in range(TRIES):
         table.refresh()
-        missing = [addition for addition in wanted if not _has(table, addition)]
+        missing = [addition for addition in wanted if not _has(table, addition, any_case)]
         if not missing:
             break
         try:
@@ -44,11 +45,17 @@ def _add(table: Table, update: Any, addition: Addition) -> Any:
     return update.addColumn(addition.parent, addition.name, _java_type(table, addition))
 
 
-def _has(table: Table, addition: Addition) -> bool:
-    """Among the parent's own fields: `a.b` is a name, or `b` inside of `a`."""
+def _has(table: Table, addition: Addition, any_case: bool) -> bool:
+    """Among the parent's own fields: `a.b` is a name, or `b` inside of `a`. A parent that is gone
+    has room for nothing: the events are looked at again."""
     schema = table.java.schema()
     struct = schema.asStruct() if addition.parent is None else schema.findType(addition.parent)
+    if struct is None or not struct.isStructType():
+        return True
     path = addition.name if addition.parent is None else f"{addition.parent}.{addition.name}"
+    # not Iceberg's own search in any case: it fails for columns that differ in nothing else
+    if any_case and addition.name.lower() in {f.name().lower() for f in struct.fields()}:
+        return True
     return struct.field(addition.name) is not None or schema.findField(path) is not None
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from meltline.errors import RunError
 from meltline.lake.jvm import Jvm, java_errors
 from meltline.model.target import TableTarget
 
@@ -33,7 +35,7 @@ class Table:
 
     @property
     def properties(self) -> dict[str, str]:
-        return dict(self.java.properties())
+        return self.jvm.texts(self.java.properties())
 
     @property
     def location(self) -> str:
@@ -42,7 +44,7 @@ class Table:
     @property
     def io_properties(self) -> dict[str, str]:
         """What a worker needs to open files where this table lives, secrets included."""
-        return {str(k): str(v) for k, v in dict(self.java.io().properties()).items()}
+        return self.jvm.texts(self.java.io().properties())
 
     def target(self) -> TableTarget:
         """The table for the workers, at its current schema and partition spec."""
@@ -59,11 +61,16 @@ class Table:
                 format_version=int(self.java.operations().current().formatVersion()),
             )
 
+    def delete_file(self, path: str) -> None:
+        """Remove a file that nothing refers to. One that stays behind does no harm."""
+        with suppress(RunError), java_errors(f"cannot remove {path}"):
+            self.java.io().deleteFile(path)
+
     def ancestry(self, stop_at: int | None = None) -> Iterator[SnapshotInfo]:
         """Snapshots of the main branch, newest first, up to but without `stop_at`."""
         snapshot = self.java.currentSnapshot()
         while snapshot is not None and snapshot.snapshotId() != stop_at:
-            yield snapshot_info(snapshot)
+            yield snapshot_info(self.jvm, snapshot)
             parent = snapshot.parentId()
             snapshot = None if parent is None else self.java.snapshot(parent)
 
@@ -91,9 +98,9 @@ class Table:
         return self.java.currentSnapshot() if named is None else named
 
 
-def snapshot_info(snapshot: Any) -> SnapshotInfo:
+def snapshot_info(jvm: Jvm, snapshot: Any) -> SnapshotInfo:
     parent = snapshot.parentId()
     return SnapshotInfo(
         int(snapshot.snapshotId()), None if parent is None else int(parent),
         int(snapshot.timestampMillis()), str(snapshot.operation() or ""),
-        dict(snapshot.summary()))
+        jvm.texts(snapshot.summary()))

@@ -40,9 +40,6 @@ class Shape:
         """The column that holds the event itself."""
         return BODY if self.kind == "json" else ROW
 
-    def with_metadata(self, name: str, type_: str) -> Shape:
-        return Shape(self.kind, {**self.metadata, name: type_}, self.fields)
-
 
 def json_shape(**metadata: str) -> Shape:
     return Shape("json", MappingProxyType(dict(metadata)))

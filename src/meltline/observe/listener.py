@@ -40,7 +40,8 @@ class LogListener:
             log.info(message, extra=common | {
                 "table": published.table, "batch_id": result.epoch.batch_id(published.table),
                 "snapshot": published.snapshot_id, "rows": published.rows,
-                "files": published.files, "conflicts": published.conflicts or None})
+                "files": published.files, "keys": published.keys or None,
+                "conflicts": published.conflicts or None})
         refused = report.undecodable + sum(sink.rejected for sink in report.sinks)
         rate = int(report.read / seconds) if seconds else 0
         log.info("epoch done", extra=common | {

@@ -32,6 +32,8 @@ class Metrics:
             "meltline_manifest_entries_bytes", "Size of the last epoch's file reports", table,
             registry=self.registry)
         self.rows = self._counter("rows_published", "Rows published", table)
+        self.keys = self._counter(
+            "keys_changed", "Keys whose earlier rows were to leave the table", table)
         self.dead_letters = self._counter(
             "dead_letters", "Events refused, by the sink that refused them", ["pipeline", "sink"])
         self.events = self._counter("events_read", "Events read", ["pipeline"])
@@ -70,11 +72,13 @@ class Metrics:
                 self.duplicates.labels(*labels).inc()
                 continue
             self.files_closed.labels(*labels, "data").inc(published.files)
-            self.epoch_files.labels(*labels).set(published.files)
+            self.files_closed.labels(*labels, "keys").inc(published.key_files)
+            self.epoch_files.labels(*labels).set(published.files + published.key_files)
             self.commit_latency.labels(*labels).observe(published.seconds)
             self.commit_conflicts.labels(*labels).inc(published.conflicts)
             self.manifest_bytes.labels(*labels).set(published.manifest_bytes)
             self.rows.labels(*labels).inc(published.rows)
+            self.keys.labels(*labels).inc(published.keys)
 
     def _counter(self, name: str, text: str, labels: list[str]) -> Counter:
         return Counter(f"meltline_{name}_total", text, labels, registry=self.registry)

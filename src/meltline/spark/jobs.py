@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from py4j.protocol import Py4JJavaError
 from pyspark import Accumulator, TaskContext
@@ -24,6 +24,9 @@ _ERROR = "meltline-error"
 
 Outcome = str | Part
 """A task's report or error as text, or what it hands to the second stage."""
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 
 class SparkJobs:
@@ -74,6 +77,31 @@ class SparkJobs:
             _raise_if_error(text)
         return [TaskReport.from_json(text) for text in texts]
 
+    def map(
+        self, function: Callable[[Item, str], Made], items: Sequence[Item], description: str,
+        pool: str,
+    ) -> list[Made]:
+        """See engine.protocols.MapItems."""
+        if not items:
+            return []
+        self._context.setLocalProperty("spark.scheduler.pool", pool)
+        self._context.setJobGroup(description, description, interruptOnCancel=False)
+        run_id = self._run_id
+
+        def call(item: Item) -> Made | str:
+            return _call(function, item, run_id)
+
+        try:
+            outcomes = self._context.parallelize(items, len(items)).map(call).collect()
+        except Py4JJavaError as error:
+            raise _failed(error) from None
+        made: list[Any] = []
+        for outcome in outcomes:
+            if isinstance(outcome, str):
+                _raise_if_error(outcome)
+            made.append(outcome)
+        return made
+
     def progress(self, description: str) -> tuple[int, int, int]:
         """Tasks done, tasks in all, and events read by the tasks that are done."""
         rows = self._rows.get(description)
@@ -86,9 +114,6 @@ class SparkJobs:
                     done += detail.numCompletedTasks
                     total += detail.numTasks
         return done, total, 0 if rows is None else int(rows.value)
-
-    def cancel(self) -> None:
-        self._context.cancelAllJobs()
 
 
 def _first_stage(work: TaskWork, run_id: str) -> Iterator[tuple[int, Outcome]]:
@@ -121,10 +146,23 @@ def _second_stage(
         yield _as_text(error)
 
 
+def _call(function: Callable[[Item, str], Made], item: Item, run_id: str) -> Made | str:
+    """In the worker. A moved base may be looked at again, but not by this task."""
+    try:
+        return function(item, _attempt_name(run_id))
+    except errors.MeltlineError as error:
+        if isinstance(error, errors.Retryable) and not isinstance(error, errors.BaseMoved):
+            raise
+        return _as_text(error)
+
+
 def _attempt(work: TaskWork, run_id: str) -> TaskWork:
+    return replace(work, place=replace(work.place, attempt=_attempt_name(run_id)))
+
+
+def _attempt_name(run_id: str) -> str:
     context = TaskContext.get()
-    attempt = f"{run_id}.{context.taskAttemptId() if context else 0}"
-    return replace(work, place=replace(work.place, attempt=attempt))
+    return f"{run_id}.{context.taskAttemptId() if context else 0}"
 
 
 def _as_text(error: errors.MeltlineError) -> str:

@@ -33,6 +33,9 @@ class MemoryLetters:
     def token(self, pipeline: str, lane: str) -> Token | None:  # noqa: ARG002
         return None
 
+    def find(self, epoch: Epoch) -> bool:
+        return epoch.number in self.published
+
     def writer(self, epoch: Epoch) -> MemoryLetterWriter:  # noqa: ARG002
         return MemoryLetterWriter()
 

@@ -84,6 +84,7 @@ class MemoryWriter:
     refuses: str | None
     columns: frozenset[str] | None
     keyed: bool = False
+    large_chunks: bool = False
 
     def open(self, place: TaskPlace) -> OpenMemory:  # noqa: ARG002
         return OpenMemory(self.refuses, self.columns)

@@ -11,27 +11,9 @@ from meltline.config.file import PipelineFile
 from meltline.config.iceberg_type import DecimalType, PrimitiveType
 from meltline.config.partition import Transform
 from meltline.errors import ConfigError
+from tests.first_pipeline import ORDERS_IN
 
 Load = Callable[[str], PipelineFile]
-
-ORDERS_IN = """\
-orders-in:
-  source:
-    files: {paths: ["inbox/*.ndjson"], codec: ndjson, polling_interval: 2s}
-  route:
-    - paid: '/status == "PAID"'
-  sink:
-    - iceberg:
-        table_identifier: shop.orders
-        auto_create: true
-        schema_evolution: true
-        schema:
-          columns: [{name: id, type: long, required: true}, {name: at, type: timestamptz}, {name: amount, type: "decimal(12,2)"}, {name: status, type: string}]
-          partition_spec: [{column: at, transform: day}]
-        commit_interval: 10s
-        dlq: {iceberg: {table_identifier: shop.dead_letters}}
-    - iceberg: {table_identifier: shop.paid, auto_create: true, routes: [paid]}
-"""  # noqa: E501
 
 SMALL = """\
 p:

@@ -13,7 +13,7 @@ def epoch(number: int = 3, start: int = 0, pipeline: str = "p", lane: str = "l")
     """`start` makes a plan of its own: another one is another slice of the source."""
     plan = Plan({"from": start}, Position({"next": start + 10}), summary={"files": "é.json"})
     return Epoch(pipeline, lane, number, plan, planned_at_ms=1_700_000_000_123, parallelism=4,
-                 ledger="led")
+                 ledger="led", config="cfg")
 
 
 def token(number: int = 3, start: int = 0, lane: str = "l") -> Token:

@@ -26,6 +26,7 @@ class World:
     drop_undecodable: bool = False
     routes: tuple[tuple[str, str], ...] = ()
     parallelism: int = 2
+    config: str = ""
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
     clock: FakeClock = field(default_factory=FakeClock)
 
@@ -33,7 +34,7 @@ class World:
         """A new driver, which takes over from the one before."""
         owner = new_owner()
         plan = LanePlan("p", "l", self.source, self.ends, (), self.routes, self.letters,
-                        self.source_letters, self.drop_undecodable, self.parallelism)
+                        self.source_letters, self.drop_undecodable, self.parallelism, self.config)
         lane = Lane(plan, self.ledger.as_seen_by(owner), owner, run_tasks, self.clock, crash)
         lane.start()
         return lane

@@ -5,8 +5,6 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 
-import pytest
-
 from meltline.model.plan import Plan
 from tests.unit.engine.epochs import TABLE, epoch
 
@@ -36,8 +34,3 @@ def test_the_digest_tells_plans_apart() -> None:
 def test_the_digest_does_not_depend_on_what_waits() -> None:
     waiting = replace(epoch(), plan=replace(epoch().plan, waiting=9))
     assert waiting.plan_digest == epoch().plan_digest
-
-
-@pytest.mark.parametrize("number", [1, 2**40])
-def test_the_seed_names_the_epoch(number: int) -> None:
-    assert epoch(number).seed == f"p:l:{number}"

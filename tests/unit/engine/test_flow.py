@@ -49,7 +49,7 @@ def test_without_processors_and_routes_events_pass_untouched() -> None:
     assert flow.plain
     assert checked is whole is ready
     assert flow.relation(ready, "ready", ()) == "ready"
-    assert flow.unrouted(ready, [()]) == 0
+    assert flow.unrouted(ready, [((), None)]) == 0
 
 
 def test_a_check_marks_what_is_no_json_object() -> None:
@@ -84,7 +84,7 @@ def test_events_that_no_sink_takes_are_counted(
 ) -> None:
     flow = Flow(SHAPE, (), BIG)
     _, ready = flow.run(CONNECTION, events(1, 2, 30), checked=False)
-    assert flow.unrouted(ready, sinks) == expected
+    assert flow.unrouted(ready, [(routes, None) for routes in sinks]) == expected
 
 
 def test_every_event_is_routed_or_counted() -> None:
@@ -92,7 +92,8 @@ def test_every_event_is_routed_or_counted() -> None:
     bodies = ["{}", '{"n":null}', '{"n":"x"}', '{"name":"x","n":50}', '{"n":9.99}', '{"n":[10]}']
     _, ready = flow.run(CONNECTION, chunk(bodies), checked=False)
     for routes in (("big",), ("named",), ("big", "named"), ("_default",)):
-        assert len(taken(flow, ready, routes)) + flow.unrouted(ready, [routes]) == len(bodies)
+        left = flow.unrouted(ready, [(routes, None)])
+        assert len(taken(flow, ready, routes)) + left == len(bodies)
     both = set(taken(flow, ready, ("big", "named"))) | set(taken(flow, ready, ("_default",)))
     assert both == set(range(len(bodies)))
 
@@ -103,14 +104,14 @@ def test_bad_events_go_nowhere_and_are_not_unrouted() -> None:
     checked, ready = flow.run(CONNECTION, whole, checked=False)
     assert taken(flow, ready, ()) == [0, 2]
     assert taken(flow, ready, ("_default",)) == [2]
-    assert flow.unrouted(ready, [("big",)]) == 1
+    assert flow.unrouted(ready, [(("big",), None)]) == 1
     assert checked.column("bad").to_pylist()[3] == "was bad"
 
 
 def test_an_empty_chunk() -> None:
     flow = Flow(SHAPE, (), BIG)
     _, ready = flow.run(CONNECTION, events(), checked=False)
-    assert flow.unrouted(ready, [("big",)]) == 0
+    assert flow.unrouted(ready, [(("big",), None)]) == 0
     assert taken(flow, ready, ("big",)) == []
 
 
@@ -139,4 +140,4 @@ def test_typed_events_are_routed_too() -> None:
     _, ready = flow.run(CONNECTION, whole, checked=True)
     assert taken(flow, ready, ("big",)) == [2]
     assert taken(flow, ready, ("_default",)) == [0, 1]
-    assert flow.unrouted(ready, [("big",)]) == 2
+    assert flow.unrouted(ready, [(("big",), None)]) == 2

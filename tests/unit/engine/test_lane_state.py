@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
+from dataclasses import replace
 
 import pytest
 
@@ -23,6 +25,13 @@ STATES = {
 @pytest.mark.parametrize("case", STATES)
 def test_a_state_comes_back(case: str) -> None:
     assert LaneState.from_json(STATES[case].to_json(), "p", "l") == STATES[case]
+
+
+def test_a_ledger_of_an_earlier_version_has_no_digest_of_the_configuration() -> None:
+    written = json.loads(STATES["pending"].to_json())
+    del written["pending"]["config"]
+    state = LaneState.from_json(json.dumps(written), "p", "l")
+    assert state.pending == replace(epoch(4), config="")
 
 
 def test_recording_keeps_what_is_done() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 from contextlib import suppress
@@ -9,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from meltline.engine import sqlite_ledger
 from meltline.engine.ledger import LaneState, Owner
 from meltline.engine.sqlite_ledger import SqliteLedger
-from meltline.errors import Fenced, PositionLost
+from meltline.errors import Fenced, PositionLost, Retryable, UserError
 from meltline.model.plan import Position
 from tests.unit.engine.epochs import epoch
 
@@ -149,3 +151,26 @@ def test_two_processes(path: Path) -> None:
         first.save("l", LaneState(2))
     assert first.owner() == BERT
     assert first.load("l") == LaneState(1009)
+
+
+@pytest.mark.parametrize("place", ["a file/ledger.db", "a folder"])
+def test_a_place_where_no_file_can_be_is_the_users_mistake(tmp_path: Path, place: str) -> None:
+    (tmp_path / "a file").touch()
+    (tmp_path / "a folder").mkdir()
+    with pytest.raises(UserError, match=r"the ledger file .* cannot be"):
+        SqliteLedger(tmp_path / place, "p")
+
+
+def test_a_file_that_somebody_holds_may_be_free_later(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = opened(path, ANNA)
+    monkeypatch.setattr(sqlite_ledger, "PATIENCE", 0.0)
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(Retryable, match="cannot be written: database is locked"):
+        ledger.save("l", LaneState(1))
+    holder.execute("ROLLBACK")
+    holder.close()
+    ledger.save("l", LaneState(1))
+    assert ledger.load("l") == LaneState(1)

@@ -12,8 +12,8 @@ def test_the_column_of_the_event_itself() -> None:
     assert Shape("typed", {}, {"a": "BIGINT"}).content == "row"
 
 
-def test_metadata_is_added_in_order() -> None:
-    shape = json_shape(file="VARCHAR").with_metadata("line", "BIGINT")
+def test_metadata_is_kept_in_order() -> None:
+    shape = json_shape(file="VARCHAR", line="BIGINT")
     assert list(shape.metadata.items()) == [("file", "VARCHAR"), ("line", "BIGINT")]
     assert shape.kind == "json"
 

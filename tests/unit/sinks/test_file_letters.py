@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from meltline.engine.work import TaskPlace
-from meltline.errors import RunError
+from meltline.errors import RunError, UserError
 from meltline.model.dead_letter import DEAD_LETTERS
 from meltline.sinks.file.letters import FileLetters, dlq_object, letter_name
 from tests.unit.engine.epochs import epoch
@@ -137,3 +138,19 @@ def test_equal_places_have_equal_keys() -> None:
 
 def test_files_remember_no_epoch(tmp_path: Path) -> None:
     assert FileLetters(str(tmp_path)).token("p", "l") is None
+
+
+def test_letters_of_an_epoch_are_found_once_they_are_published(tmp_path: Path) -> None:
+    target = FileLetters(str(tmp_path / "dlq"))
+    assert not target.find(epoch())
+    staged = stage(target, 1, "a", letter())
+    assert not target.find(epoch())
+    target.publish(epoch(), staged, "me")
+    assert target.find(epoch())
+    assert not target.find(replace(epoch(4), planned_at_ms=epoch().planned_at_ms + 1))
+
+
+def test_a_place_where_no_folder_can_be_is_the_users_mistake(tmp_path: Path) -> None:
+    (tmp_path / "a file").touch()
+    with pytest.raises(UserError, match="dead letters cannot be written to"):
+        FileLetters(str(tmp_path / "a file" / "dlq")).check()

@@ -20,7 +20,7 @@ from meltline.engine.epoch import Epoch
 from meltline.engine.sink import Published
 from meltline.engine.token import Token
 from meltline.engine.work import TaskPlace
-from meltline.errors import Retryable, RunError
+from meltline.errors import Retryable, RunError, UserError
 from meltline.kernels.storage import open_storage
 
 
@@ -37,11 +37,21 @@ class FileLetters:
 
     def check(self) -> None:
         filesystem, path = _filesystem(self.location, self.storage)
-        filesystem.create_dir(path, recursive=True)
+        try:
+            filesystem.create_dir(path, recursive=True)
+        except OSError as error:
+            raise UserError(f"dead letters cannot be written to {self.location}: {error}",
+                            hint="dlq must name a folder that can be made and written") from None
 
     def token(self, pipeline: str, lane: str) -> Token | None:  # noqa: ARG002
         """Files carry no token: their names alone make publishing them twice harmless."""
         return None
+
+    def find(self, epoch: Epoch) -> bool:
+        """By the part of the names that all tasks of the epoch share. Lists the folder."""
+        filesystem, root = _filesystem(self.location, self.storage)
+        listed = filesystem.get_file_info(pa.fs.FileSelector(root, allow_not_found=True))
+        return any(info.base_name.startswith(_name_start(epoch)) for info in listed)
 
     def writer(self, epoch: Epoch) -> FileLetterWriter:  # noqa: ARG002
         return FileLetterWriter(self)
@@ -73,10 +83,14 @@ def _exists(filesystem: Any, path: str) -> bool:
 
 def letter_name(epoch: Epoch, shard: int) -> str:
     """`dlq-v<major>-<pipeline>-<plugin>-<time>-<uuid>.json`, the same for every replay."""
-    at = datetime.fromtimestamp(epoch.planned_at_ms / 1000, timezone.utc)
     unique = uuid.uuid5(uuid.NAMESPACE_OID, f"{epoch.batch_id('dead-letters')}:{shard}")
+    return f"{_name_start(epoch)}{unique}.json"
+
+
+def _name_start(epoch: Epoch) -> str:
+    at = datetime.fromtimestamp(epoch.planned_at_ms / 1000, timezone.utc)
     stamp = at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{epoch.planned_at_ms % 1000:03d}Z"
-    return f"dlq-v{__version__.partition('.')[0]}-{epoch.pipeline}-iceberg-{stamp}-{unique}.json"
+    return f"dlq-v{__version__.partition('.')[0]}-{epoch.pipeline}-iceberg-{stamp}-"
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,7 @@ def _copy(filesystem: Any, path: str, stream: Any) -> None:
 class FileWriter:
     sink: FileSink
     keyed: bool = False
+    large_chunks: bool = False
 
     def open(self, place: TaskPlace) -> OpenFile:
         return OpenFile(self.sink, place)

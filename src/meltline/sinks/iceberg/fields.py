@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
 from pyiceberg.schema import Schema
 
 from meltline.expressions.quoting import quote_literal
+from meltline.kernels.extraction import RAW, extract_sql, places
 from meltline.kernels.infer import (
     NULL,
     Guess,
@@ -17,19 +20,58 @@ from meltline.kernels.infer import (
     keys_sql,
     merge,
 )
+from meltline.kernels.spelling import (
+    AS_IN_THE_TABLE,
+    Spellings,
+    fold_guess,
+    match_spellings,
+    names_inside,
+    structs,
+)
 from meltline.kernels.structures import find_structures
+from meltline.kernels.typed import names_of_types
 from meltline.model.event import ROW, Shape
 
 
 @dataclass(frozen=True)
 class KeyFilter:
-    """`include_keys` / `exclude_keys`: which top-level fields of an event count at all."""
+    """`include_keys` / `exclude_keys`: which top-level fields of an event count at all. And
+    whether their names match whatever the letter case (`case_insensitive`)."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    any_case: bool = False
 
     def allows(self, name: str) -> bool:
-        return (not self.include or name in self.include) and name not in self.exclude
+        name = self.folded(name)
+        return ((not self.include or name in map(self.folded, self.include))
+                and name not in map(self.folded, self.exclude))
+
+    def folded(self, name: str) -> str:
+        return name.lower() if self.any_case else name
+
+    def of_table(self, guess: Guess, schema: Schema | None = None) -> Guess:
+        """The guess in the spelling of the table's columns, where these match."""
+        if not self.any_case:
+            return guess
+        return fold_guess(guess, None if schema is None else schema.as_struct())
+
+    def spellings(
+        self, connection: duckdb.DuckDBPyConnection, events: str, shape: Shape, schema: Schema
+    ) -> Spellings:
+        """How these events spell the names of the table's fields."""
+        if not self.any_case:
+            return AS_IN_THE_TABLE
+        if shape.kind != "json":
+            return match_spellings(schema, shape.fields, names_of_types(shape.fields.values()))
+        top = {name for (name,) in connection.sql(keys_sql(events)).fetchall()}
+        nested = [f.name for f in schema.fields if any(structs(f.field_type))]
+        known = {name.lower() for name in nested}
+        spelled = sorted(name for name in top if name.lower() in known)
+        inner = (name for part in nested_sql(events, spelled)
+                 for text in find_structures(connection, part)
+                 for name in names_inside(json.loads(text)))
+        return match_spellings(schema, top, inner)
 
 
 class FieldWatch:
@@ -59,9 +101,10 @@ class FieldWatch:
         schema = self._schema
         if shape.kind == "json":
             nested = any(not f.field_type.is_primitive for f in schema.fields)
-            known = {f.name for f in schema.fields}
+            known = {self._keys.folded(f.name) for f in schema.fields}
             found = {name for (name,) in connection.sql(keys_sql(events)).fetchall()}
-            new = {name for name in found - known if self._keys.allows(name)}
+            new = {name for name in found
+                   if self._keys.folded(name) not in known and self._keys.allows(name)}
             if not new and not nested:
                 return NULL
             if not nested:
@@ -69,7 +112,19 @@ class FieldWatch:
                 events = (f"(SELECT * FROM {events} "
                           f"WHERE list_has_any(json_keys(body), [{names}]))")
         guess = guess_fields(connection, events, shape, self._keys)
+        guess = self._keys.of_table(guess, schema)
         return guess if additions(schema, guess) else NULL
+
+
+def nested_sql(events: str, names: Sequence[str]) -> list[str]:
+    """SQL: for each name, the values that events hold under it, as events of their own."""
+    found = []
+    for name in names:
+        [struct] = extract_sql("body", [(name, RAW)])
+        [place] = places([name], "j")
+        found.append(f"(SELECT ord, '{{\"x\":' || {place}::VARCHAR || '}}' AS body "
+                     f"FROM (SELECT ord, {struct} AS j0 FROM {events}) WHERE {place} IS NOT NULL)")
+    return found
 
 
 def guess_fields(

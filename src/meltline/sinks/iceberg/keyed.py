@@ -23,7 +23,8 @@ from meltline.kernels.connection import connect
 from meltline.kernels.convert import REJECTS, Converted, Converter
 from meltline.kernels.operation import DELETE, INSERT, operation_sql, unknown_sql
 from meltline.kernels.scatter import pack, scatter
-from meltline.model.event import Shape
+from meltline.kernels.spelling import Spellings
+from meltline.model.event import ORD, Shape
 from meltline.sinks.iceberg.changes import ChangeWriter, change_schema, key_schema
 from meltline.sinks.iceberg.fields import FieldWatch, KeyFilter
 
@@ -63,7 +64,8 @@ class OpenKeyed:
     ) -> Changes:
         if self._watch.found(connection, events, shape):
             return Changes(self._schema.empty_table(), REJECTS.empty_table())
-        way = self._way(shape)
+        way = self._way(shape, self._keys.spellings(connection, events, shape,
+                                                    self._writer.target.schema))
         connection.register("marked", _marked(connection, events, way.word))
         try:
             return self._changes(connection, way)
@@ -125,15 +127,15 @@ class OpenKeyed:
                    for f in self._schema]
         return pa.Table.from_arrays(columns, schema=self._schema)
 
-    def _way(self, shape: Shape) -> _Way:
-        key = repr(shape)
+    def _way(self, shape: Shape, spell: Spellings) -> _Way:
+        key = repr((shape, spell))
         if key not in self._ways:
             settings, schema = self._writer.settings, self._writer.target.schema
             names, allows = settings.identifiers, self._keys.allows
             carry = ("op", "n")
             self._ways[key] = _Way(
-                Converter(schema, shape, allows, carry, names),
-                Converter(key_schema(schema, names), shape, allows, carry, names),
+                Converter(schema, shape, allows, carry, names, spell),
+                Converter(key_schema(schema, names), shape, allows, carry, names, spell),
                 None if settings.operation is None else compile_format(settings.operation, shape))
         return self._ways[key]
 
@@ -143,6 +145,11 @@ def _marked(connection: duckdb.DuckDBPyConnection, events: str, word: str | None
     columns = (f"{word} AS word, {operation_sql('word')} AS op" if word is not None
                else f"{INSERT}::TINYINT AS op")
     marked = connection.sql(f"SELECT *, {columns} FROM {events}").to_arrow_table()
+    places = marked.column(ORD).to_numpy()
+    if np.any(places[1:] < places[:-1]):
+        # a join gives up the order of its input, and DuckDB makes one of every long IN: of the
+        # words of the operation as of a set in the pipeline's own expressions
+        marked = marked.take(pc.sort_indices(marked.column(ORD)))
     return marked.append_column("n", pa.array(np.arange(marked.num_rows, dtype=np.int64)))
 
 

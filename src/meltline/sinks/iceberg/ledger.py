@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from meltline.engine.ledger import LaneState, Owner, taken_over
 from meltline.engine.protocols import Blobs
-from meltline.errors import CommitConflict, CommitUnknown, PositionLost, Retryable
+from meltline.errors import CommitConflict, CommitUnknown, PositionLost, Retryable, RunError
 from meltline.kernels.storage import open_storage
 from meltline.lake.catalog import Catalog
 from meltline.lake.commit import Fence, Lookup, append_files
@@ -150,7 +150,8 @@ class IcebergLedger:
     def _forget_snapshots(self) -> None:
         """Only the newest one matters."""
         if self._table.java.operations().current().snapshots().size() > KEPT_SNAPSHOTS:
-            with suppress(Retryable), java_errors("cannot expire snapshots of the ledger"):
+            # housekeeping: whatever it meets, it must not stop a lane
+            with suppress(RunError), java_errors("cannot expire snapshots of the ledger"):
                 now = int(time.time() * 1000)
                 self._table.java.expireSnapshots().expireOlderThan(now).retainLast(1).commit()
 

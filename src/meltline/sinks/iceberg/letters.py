@@ -17,7 +17,7 @@ from meltline.kernels.write import TableWriter, WriteLimits
 from meltline.lake.catalog import Catalog
 from meltline.lake.table import Table
 from meltline.model.target import TableTarget
-from meltline.sinks.iceberg.publish import Publisher, load_token
+from meltline.sinks.iceberg.publish import Publisher, find_published, load_token
 from meltline.sinks.iceberg.reports import file_reports, path_prefix
 
 _TYPES = {"epoch": "long", "ord": "long", "failed_at": "timestamptz"}
@@ -41,6 +41,10 @@ class IcebergLetters:
     def token(self, pipeline: str, lane: str) -> Token | None:
         table = self._catalog.load(self._identifier)
         return None if table is None else load_token(table.properties, pipeline, lane)
+
+    def find(self, epoch: Epoch) -> bool:
+        table = self._catalog.load(self._identifier)
+        return table is not None and find_published(table, epoch) is not None
 
     def writer(self, epoch: Epoch) -> IcebergLetterWriter:
         table = self._table()

@@ -8,10 +8,12 @@ from typing import Any
 
 from meltline.config.sink_iceberg import IcebergSink as IcebergBlock
 from meltline.engine.epoch import Epoch
+from meltline.engine.protocols import MapItems
 from meltline.engine.sink import Published
 from meltline.engine.token import Token
 from meltline.errors import RunError, UserError
 from meltline.kernels.infer import additions, iceberg_schema
+from meltline.kernels.spelling import spell_as
 from meltline.lake.catalog import Catalog
 from meltline.lake.schema import add_columns
 from meltline.lake.spec import spec_count, unpartitioned_spec
@@ -21,6 +23,7 @@ from meltline.sinks.iceberg.changes import ChangeSettings
 from meltline.sinks.iceberg.create import schema_json, spec_json
 from meltline.sinks.iceberg.delete_plan import UNPARTITIONED, DeletePlan, plan_deletes
 from meltline.sinks.iceberg.fields import KeyFilter
+from meltline.sinks.iceberg.lookup_publish import publish_looked_up
 from meltline.sinks.iceberg.publish import Publisher, find_published, load_token
 from meltline.sinks.iceberg.writer import IcebergWriter
 
@@ -28,10 +31,15 @@ from meltline.sinks.iceberg.writer import IcebergWriter
 class OneTable:
     """Loaded when it is first asked for, and refreshed before every decision."""
 
-    def __init__(self, catalog: Catalog, identifier: str, block: IcebergBlock) -> None:
+    def __init__(
+        self, catalog: Catalog, identifier: str, block: IcebergBlock, map_items: MapItems
+    ) -> None:
         self._catalog = catalog
+        self._map_items = map_items
         self._block = block
+        self._keys = KeyFilter(block.include_keys, block.exclude_keys, block.case_insensitive)
         self._table: Table | None = None
+        self._made: IcebergWriter | None = None
         self.identifier = identifier
 
     def check(self) -> None:
@@ -58,38 +66,56 @@ class OneTable:
             return None
         return Published(self.identifier, found.snapshot_id, repeated=True)
 
-    def writer(self, epoch: Epoch) -> IcebergWriter:
-        """Without a table and without a schema to create it by, the writer only guesses one."""
+    def writer(self, epoch: Epoch, fresh: bool = True) -> IcebergWriter:
+        """Without a table and without a schema to create it by, the writer only guesses one.
+
+        Not `fresh`: as the table was when it was last looked at, without asking the catalog."""
+        if not fresh and self._made is not None:
+            return replace(self._made, batch_id=epoch.batch_id(self.identifier))
+        self._made = self._make_writer(epoch)
+        return self._made
+
+    def _make_writer(self, epoch: Epoch) -> IcebergWriter:
         table = self.load()
         if table is None and self._block.table_schema is not None:
             table = self._create_as_told()
         batch_id = epoch.batch_id(self.identifier)
-        keys = KeyFilter(self._block.include_keys, self._block.exclude_keys)
         if table is None:
-            return IcebergWriter(None, batch_id, keys=keys)
-        return IcebergWriter(self._target(table), batch_id, self._block.schema_evolution, keys,
-                             changes=self._changes(table))
+            return IcebergWriter(None, batch_id, keys=self._keys)
+        return IcebergWriter(self._target(table), batch_id, self._block.schema_evolution,
+                             self._keys, changes=self._changes(table))
 
     def settle(self, guess: Any) -> bool:
         """Make the table, or columns, for events that have no place yet."""
         table = self.load()
+        self._made = None
         if table is None:
-            self._create(iceberg_schema(guess), None)
+            self._create(iceberg_schema(self._keys.of_table(guess)), None)
             return True
-        return add_columns(table, additions(table.target().schema, guess))
+        schema = table.target().schema
+        return add_columns(table, additions(schema, self._keys.of_table(guess, schema)),
+                           self._block.case_insensitive)
 
     def publish(self, epoch: Epoch, reports: Sequence[str], owner: str) -> Published:
         table = self.load()
+        self._made = None
         if table is None:
             raise RunError(f"table {self.identifier} is gone since the epoch was written")
-        return Publisher(table, epoch, owner, self._block.branch).reports(reports)
+        publisher = Publisher(table, epoch, owner, self._block.branch)
+        plan = self._deletes(table)
+        if plan is None or plan.mode == "equality":
+            return publisher.reports(reports)
+        schema = table.target().schema
+        ids = [schema.find_field(name).field_id for name in plan.identifiers]
+        return publish_looked_up(publisher, reports, ids, plan.mode, self._map_items,
+                                 self._block.write_properties)
 
     def _create_as_told(self) -> Table:
         schema = self._block.table_schema
         if schema is None:
             raise UserError(f"no schema to create table {self.identifier} by")
-        return self._create(schema_json(schema, self._block.identifier_columns),
-                            spec_json(schema))
+        columns = [column.name for column in schema.columns]
+        return self._create(schema_json(schema, self._identifiers(columns)), spec_json(schema))
 
     def _create(self, schema: str, spec: str | None) -> Table:
         self._table = self._catalog.create(
@@ -104,8 +130,15 @@ class OneTable:
     def _deletes(self, table: Table) -> DeletePlan | None:
         if not self._block.keyed:
             return None
-        return plan_deletes(table.target(), spec_count(table), self._block.identifier_columns,
+        target = table.target()
+        columns = [field.name for field in target.schema.fields]
+        return plan_deletes(target, spec_count(table), self._identifiers(columns),
                             self._block.delete_mode)
+
+    def _identifiers(self, columns: Sequence[str]) -> Sequence[str]:
+        """The identifier columns of the YAML, in the table's spelling where any will do."""
+        wanted = self._block.identifier_columns
+        return [spell_as(name, columns) for name in wanted] if self._keys.any_case else wanted
 
     def _changes(self, table: Table) -> ChangeSettings | None:
         plan = self._deletes(table)

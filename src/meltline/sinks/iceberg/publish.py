@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from meltline.engine.epoch import Epoch
 from meltline.engine.sink import Published
 from meltline.engine.token import Token, already_published
-from meltline.errors import CommitConflict, CommitUnknown
+from meltline.errors import BaseMoved, CommitConflict, CommitUnknown
 from meltline.lake.change import Change
 from meltline.lake.commit import Lookup, commit_change
 from meltline.lake.table import Table
@@ -49,9 +49,12 @@ class Publisher:
         files = unique_by_path(FileClosed.from_json(text) for text in texts)
         began = time.monotonic()
         done = self.publish(files, compute or (lambda: change_of(files)))
-        return Published(done.table, done.snapshot_id, done.repeated, done.conflicts, len(files),
-                         sum(file.record_count for file in files if file.kind == DATA),
-                         sum(len(file.content) for file in files), time.monotonic() - began)
+        data = [file for file in files if file.kind == DATA]
+        keys = [file for file in files if file.kind != DATA]
+        return Published(done.table, done.snapshot_id, done.repeated, done.conflicts, len(data),
+                         sum(file.record_count for file in data),
+                         sum(len(file.content) for file in files), time.monotonic() - began,
+                         sum(file.record_count for file in keys), len(keys))
 
     def publish(self, files: Sequence[FileClosed], compute: Compute) -> PublishedTable:
         """Commit the change, or find that it was committed. Retries conflicts; never doubles."""
@@ -76,11 +79,12 @@ class Publisher:
                 change = compute()
                 landed = commit_change(table, change, self._summary(files, change),
                                        {key: token.to_json()}, fence, known, self.branch)
-            except (CommitConflict, CommitUnknown):
+            except (CommitConflict, CommitUnknown) as error:
                 conflicts += 1
                 if conflicts >= TRIES:
                     raise
-                self.sleep(min(0.1 * 2**conflicts, 5.0))
+                # after a moved base there is the more to look at, the longer one waits
+                self.sleep(0.0 if isinstance(error, BaseMoved) else min(0.1 * 2**conflicts, 5.0))
             else:
                 if landed:
                     snapshot_id = table.find_snapshot(BATCH_ID, batch_id, branch=self.branch)

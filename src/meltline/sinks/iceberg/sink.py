@@ -7,6 +7,7 @@ from typing import Any
 
 from meltline.config.sink_iceberg import IcebergSink as IcebergBlock
 from meltline.engine.epoch import Epoch
+from meltline.engine.protocols import MapItems
 from meltline.engine.sink import Published
 from meltline.engine.token import Token
 from meltline.errors import UserError
@@ -18,8 +19,10 @@ from meltline.sinks.iceberg.writer import IcebergWriter
 class IcebergSink:
     """See engine.sink.Sink."""
 
-    def __init__(self, catalog: Catalog, identifier: str, block: IcebergBlock) -> None:
-        self._table = OneTable(catalog, identifier, block)
+    def __init__(
+        self, catalog: Catalog, identifier: str, block: IcebergBlock, map_items: MapItems
+    ) -> None:
+        self._table = OneTable(catalog, identifier, block, map_items)
         self._auto_create = block.auto_create
         self.name = identifier
 

@@ -13,6 +13,7 @@ from meltline.engine.work import TaskPlace
 from meltline.expressions.quoting import quote_literal
 from meltline.kernels.convert import NO_MATCH, REJECTS, Converted, Converter
 from meltline.kernels.infer import NULL, Guess, merge
+from meltline.kernels.spelling import Spellings
 from meltline.kernels.write import TableWriter, WriteLimits
 from meltline.model.event import Shape
 from meltline.model.target import TableTarget
@@ -35,6 +36,7 @@ class IcebergWriter:
     keys: KeyFilter = field(default_factory=KeyFilter)
     limits: WriteLimits = field(default_factory=WriteLimits)
     changes: ChangeSettings | None = None
+    large_chunks: bool = False
 
     @property
     def keyed(self) -> bool:
@@ -64,7 +66,7 @@ class OpenIceberg:
         self._settings = settings
         self._target = target
         self._place = place
-        self._writer = TableWriter(target, path_prefix(target, place), settings.limits)
+        self.writer = TableWriter(target, path_prefix(target, place), settings.limits)
         self._watch = FieldWatch(target.schema, settings.keys, settings.evolve)
         self._converters: dict[str, Converter] = {}
         self._rows = 0
@@ -72,30 +74,32 @@ class OpenIceberg:
     def convert(
         self, connection: duckdb.DuckDBPyConnection, events: str, shape: Shape
     ) -> Converted:
+        spell = self._settings.keys.spellings(connection, events, shape, self._target.schema)
+        converter = self._converter(shape, spell)
         if self._watch.found(connection, events, shape):
-            return self._converter(shape).nothing()
-        return self._converter(shape).convert(connection, events)
+            return converter.nothing()
+        return converter.convert(connection, events)
 
     def add(self, converted: Converted) -> None:
         self._rows += converted.rows.num_rows
-        self._writer.add(converted.rows)
+        self.writer.add(converted.rows)
 
     def drain(self, last: bool) -> Iterator[tuple[int, bytes]]:  # noqa: ARG002
         return iter(())
 
     def finish(self) -> SinkReport:
         files = file_reports(self._target, self._place, self._settings.batch_id,
-                             self._writer.finish())
+                             self.writer.finish())
         return SinkReport(self._rows, files=files, guess=self._watch.guess)
 
     def abandon(self) -> None:
-        self._writer.abandon()
+        self.writer.abandon()
 
-    def _converter(self, shape: Shape) -> Converter:
-        key = repr(shape)
+    def _converter(self, shape: Shape, spell: Spellings) -> Converter:
+        key = repr((shape, spell))
         if key not in self._converters:
             self._converters[key] = Converter(self._target.schema, shape,
-                                              self._settings.keys.allows)
+                                              self._settings.keys.allows, spell=spell)
         return self._converters[key]
 
 

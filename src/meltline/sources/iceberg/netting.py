@@ -12,9 +12,9 @@ from pyiceberg.schema import Schema
 
 from meltline.kernels.changed_rows import LAST_UPDATED, ROW_ID, ChangedRows, Rows
 from meltline.kernels.changes import Changes
-from meltline.kernels.data_file import Positions
 from meltline.kernels.deletes import Deletes
 from meltline.kernels.netting import survivors
+from meltline.kernels.row_reader import Positions
 from meltline.kernels.storage import open_storage
 from meltline.model.content import DataFile
 from meltline.model.table_view import TableView

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from meltline.kernels.data_file import Positions
+from meltline.kernels.row_reader import Positions
 from meltline.model.content import DataFile
 from meltline.model.table_view import TableView
 

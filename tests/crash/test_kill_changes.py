@@ -1,0 +1,74 @@
+"""kill -9 of the real process at random moments while it applies a change stream."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.catalogs import KINDS, Properties
+from tests.changes.combination import MODES, Combination, any_combination
+from tests.changes.trial import Trial
+
+SEED = 53
+EPOCHS_PER_KILL = 3
+
+# one of each delete mode; together both versions, and one and many tables
+COMBINATIONS = [
+    Combination("equality", 2, "day", "named"),
+    Combination("position", 3, "identity", "one", composite=True),
+    Combination("copy-on-write", 3, "bucket", "listed", upserts=True),
+]
+
+
+@pytest.mark.parametrize("combination", COMBINATIONS, ids=str)
+def test_killed_at_random_moments(
+    combination: Combination, tmp_path: Path, spark: SparkSession,
+    make_catalog: Callable[[str], Properties],
+) -> None:
+    trial = Trial.make(tmp_path, make_catalog("jdbc-sqlite"), spark, combination, SEED)
+    kill_again_and_again(trial, kills=2)
+
+
+def test_the_kills_meet_every_mode() -> None:
+    assert {combination.mode for combination in COMBINATIONS} == set(MODES)
+
+
+@pytest.mark.soak
+def test_soak_of_random_kills(
+    tmp_path: Path, spark: SparkSession, make_catalog: Callable[[str], Properties]
+) -> None:
+    """`make soak` sets MELTLINE_SOAK_SECONDS; a seed that fails becomes a test above."""
+    deadline = time.monotonic() + float(os.environ.get("MELTLINE_SOAK_SECONDS", "0"))
+    while time.monotonic() < deadline:
+        seed = random.SystemRandom().randrange(1 << 30)
+        chance = random.Random(seed)
+        combination, kind = any_combination(chance), chance.choice(KINDS)
+        print(f"seed {seed}: kills, {combination} on {kind}")  # noqa: T201
+        base = tmp_path / str(seed)
+        base.mkdir()
+        trial = Trial.make(base, make_catalog(kind), spark, combination, seed)
+        kill_again_and_again(trial, kills=5)
+
+
+def kill_again_and_again(trial: Trial, kills: int) -> None:
+    """Each life finds what the last one left behind, and some new epochs."""
+    chance = random.Random(trial.stream.seed)
+    for _ in range(kills):
+        for _ in range(EPOCHS_PER_KILL):
+            trial.drop_epoch()
+        process = trial.lab.start_process()
+        # Spark takes some seconds to start: most kills must come after that
+        time.sleep(chance.uniform(6.0, 16.0))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    trial.lab.run_process()
+    trial.check_now()
+    trial.check_letters()
+    trial.check_travel()
