@@ -69,6 +69,7 @@ INSERTS = Shape("changes-insert", 2, rows=1_000_000, statement="")
 
 
 def changes(spark: SparkSession, folder: Path, shapes: Sequence[Shape]) -> list[Result]:
+    _open_catalog(spark, folder)
     for shape in (SMALL, *shapes):
         _write(spark, folder, shape)
     _ours(spark, folder, SMALL)
@@ -89,6 +90,7 @@ def only_ours(
     spark: SparkSession, folder: Path, shapes: Sequence[Shape]
 ) -> list[tuple[str, float]]:
     """Where Iceberg's own changelog cannot answer there is nothing to compare with."""
+    _open_catalog(spark, folder)
     for shape in (SMALL, *shapes):
         _write(spark, folder, shape)
     _ours(spark, folder, SMALL)
@@ -96,8 +98,14 @@ def only_ours(
             for shape in shapes]
 
 
+def _open_catalog(spark: SparkSession, folder: Path) -> None:
+    spark.conf.set("spark.sql.catalog.kept", "org.apache.iceberg.spark.SparkCatalog")
+    spark.conf.set("spark.sql.catalog.kept.type", "hadoop")
+    spark.conf.set("spark.sql.catalog.kept.warehouse", str(folder / "warehouse-changes"))
+
+
 def _write(spark: SparkSession, folder: Path, shape: Shape) -> None:
-    name = f"bench.changes.{shape.table}"
+    name = f"kept.changes.{shape.table}"
     marker = folder / "warehouse-changes" / f"{shape.table}.done"
     if marker.exists():
         return
@@ -171,7 +179,7 @@ def _peer(spark: SparkSession, shape: Shape) -> tuple[float, int]:
     first, last = _snapshots(spark, shape)
     began = time.monotonic()
     spark.sql(
-        f"CALL bench.system.create_changelog_view(table => 'changes.{shape.table}', "
+        f"CALL kept.system.create_changelog_view(table => 'changes.{shape.table}', "
         f"changelog_view => 'peer', identifier_columns => array('id'), "
         f"options => map('start-snapshot-id', '{first}', 'end-snapshot-id', '{last}'))")
     spark.table("peer").write.format("noop").mode("overwrite").save()
@@ -189,6 +197,6 @@ def _expected(spark: SparkSession, shape: Shape) -> int:
 
 
 def _snapshots(spark: SparkSession, shape: Shape) -> tuple[int, int]:
-    rows = spark.sql(f"SELECT snapshot_id FROM bench.changes.{shape.table}.snapshots "
+    rows = spark.sql(f"SELECT snapshot_id FROM kept.changes.{shape.table}.snapshots "
                      f"ORDER BY committed_at").collect()
     return int(rows[0][0]), int(rows[-1][0])
