@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import duckdb
 import numpy as np
@@ -14,9 +13,10 @@ from meltline.kernels.changed_rows import LAST_UPDATED, ROW_ID, ChangedRows, Row
 from meltline.kernels.changes import Changes
 from meltline.kernels.deletes import Deletes
 from meltline.kernels.netting import survivors
+from meltline.kernels.parquet_scan import ParquetScan
 from meltline.kernels.row_reader import Positions
 from meltline.kernels.storage import open_storage
-from meltline.model.content import DataFile
+from meltline.model.content import DataFile, FileChange
 from meltline.model.table_view import TableView
 from meltline.sources.iceberg.pieces import (
     FetchPiece,
@@ -27,8 +27,10 @@ from meltline.sources.iceberg.pieces import (
 )
 from meltline.sources.iceberg.units import Unit
 
-TOGETHER_ROWS = 400_000
+TOGETHER_ROWS = 1_000_000
 """Small groups are netted in one go, up to about so many rows."""
+FILES_AT_ONCE = 64
+_NO_KEYS = pa.table({"h1": pa.array([], pa.uint64())})
 
 
 class Work:
@@ -40,6 +42,8 @@ class Work:
         self._io = open_storage(view.io_properties)
         self._deletes = Deletes(self._io, view.find_field)
         self._rows = self._reader(view.schema, lineage=view.row_ids)
+        self._narrow = self._reader(Schema(), lineage=True)
+        self._scan = ParquetScan(connection, self._io, view.schema)
         self._changes = Changes(connection, view)
 
     def _reader(self, schema: Schema, lineage: bool) -> ChangedRows:
@@ -48,84 +52,126 @@ class Work:
             lineage=lineage, constants=self._view.constants)
 
     def changed(self, unit: Unit) -> Iterator[Rows]:
-        """Rows of a unit in which nothing cancels, or of one that keeps row ids."""
-        if unit.mode == "lineage":
-            yield from self._by_lineage(unit)
-            return
+        """Rows of a unit in which nothing cancels."""
         for change in unit.changes:
             yield from self._rows.read(self._connection, change)
 
-    def netted(self, units: Iterable[Unit]) -> Iterator[Rows]:
+    def netted(self, units: Iterable[Unit], lineage: bool = False) -> Iterator[Rows]:
         """Small groups together, as long as they are not too many rows: equal rows of different
-        partitions do not exist, so they cannot cancel by mistake."""
-        batch: list[Rows] = []
+        partitions do not exist, so they cannot cancel by mistake. `lineage`: equal by row id."""
+        net = self._by_lineage if lineage else self._net
+        batch: list[FileChange] = []
         count = 0
         for unit in units:
-            for change in unit.changes:
-                found = list(self._rows.read(self._connection, change))
-                batch += found
-                count += sum(len(rows.positions) for rows in found)
+            batch += unit.changes
+            count += sum(change.file.records for change in unit.changes)
             if count > TOGETHER_ROWS:
-                yield from self._net(batch)
+                yield from net(batch)
                 batch, count = [], 0
-        yield from self._net(batch)
+        yield from net(batch)
 
-    def _net(self, batch: Sequence[Rows]) -> Iterator[Rows]:
-        if len({rows.sign for rows in batch}) < 2:
-            yield from batch
+    def _net(self, batch: Sequence[FileChange]) -> Iterator[Rows]:
+        keys, files, kept_rows = self._hashed(batch)
+        if not keys.num_rows:
             return
-        keys = pa.concat_tables(self._keys(rows) for rows in batch)
-        kept = survivors(self._connection, keys)
-        first = 0
-        for rows in batch:
-            count = len(rows.positions)
-            low, high = np.searchsorted(kept, [first, first + count])
-            if high > low:
-                here = kept[low:high] - first
+        kept = survivors(self._connection, keys.select(["h1", "h2", "sign"]))
+        chosen = keys.select(["sign", "file", "pos"]).take(pa.array(kept))
+        yield from self._chosen(chosen, files, kept_rows)
+
+    def _hashed(
+        self, batch: Sequence[FileChange]
+    ) -> tuple[pa.Table, list[DataFile], dict[int, Rows]]:
+        """Keys of every changed row (h1, h2, sign, file, pos), the files by index, and rows that
+        had to be read already, by the index of their file."""
+        plain = [change for change in batch if self._is_plain(change)]
+        files = [change.file for change in plain]
+        signs = {change.file.path: 1 if change.added else -1 for change in plain}
+        parts = [self._scan.hashes(files, signs)] if files else []
+        read: dict[int, Rows] = {}
+        for change in batch:
+            if not self._is_plain(change):
+                for rows in self._rows.read(self._connection, change):
+                    parts.append(self._keys(rows, len(files)))
+                    read[len(files)] = rows
+                    files.append(change.file)
+        return pa.concat_tables(parts) if parts else _NO_KEYS, files, read
+
+    def _is_plain(self, change: FileChange) -> bool:
+        """All rows of one side, and nothing to leave out."""
+        deletes = change.after if change.before is None else change.before
+        whole = change.before is None or change.after is None
+        return whole and not deletes and not self._view.row_ids and self._scan.is_plain(change.file)
+
+    def _chosen(
+        self, chosen: pa.Table, files: Sequence[DataFile], read: Mapping[int, Rows]
+    ) -> Iterator[Rows]:
+        """Rows of the keys that did not cancel: taken from what was read, or fetched now."""
+        owners = chosen.column("file").to_numpy()
+        places = chosen.column("pos").to_numpy()
+        signs = chosen.column("sign").to_numpy()
+        for index, rows in read.items():
+            mine = places[owners == index]
+            if len(mine):
+                here = np.searchsorted(rows.positions, np.sort(mine))
                 yield Rows(rows.sign, rows.positions[here], rows.table.take(pa.array(here)))
-            first += count
+        for sign in (-1, 1):
+            mask = (signs == sign) & ~np.isin(owners, list(read))
+            yield from self._fetch_all(sign, owners[mask], places[mask], files)
 
-    def _keys(self, rows: Rows) -> pa.Table:
+    def _fetch_all(
+        self, sign: int, owners: Positions, places: Positions, files: Sequence[DataFile]
+    ) -> Iterator[Rows]:
+        """Rows of many files; those of plain ones in one go."""
+        present = [int(owner) for owner in np.unique(owners)]
+        plain = [owner for owner in present if not self._view.row_ids
+                 and self._scan.is_plain(files[owner])]
+        for start in range(0, len(plain), FILES_AT_ONCE):
+            some = plain[start:start + FILES_AT_ONCE]
+            mask = np.isin(owners, some)
+            wanted = pa.table({
+                "file": pa.array(np.searchsorted(some, owners[mask]), pa.int32()),
+                "pos": pa.array(places[mask], pa.int64())})
+            found = self._scan.fetch([files[owner] for owner in some], wanted)
+            yield Rows(sign, found.column("pos").to_numpy(), found.drop_columns(["file", "pos"]))
+        for owner in present:
+            if owner not in plain:
+                positions = np.sort(places[owners == owner])
+                for found_at, table in self._rows.fetch(files[owner], positions):
+                    yield Rows(sign, found_at, table)
+
+    def _keys(self, rows: Rows, index: int) -> pa.Table:
         h1, h2 = self._changes.hashes(rows.table)
-        sign = pa.repeat(pa.scalar(rows.sign, pa.int8()), len(rows.positions))
-        return pa.table({"h1": h1, "h2": h2, "sign": sign})
+        count = len(rows.positions)
+        return pa.table({
+            "h1": h1, "h2": h2, "sign": pa.repeat(pa.scalar(rows.sign, pa.int8()), count),
+            "file": pa.repeat(pa.scalar(index, pa.int32()), count),
+            "pos": pa.array(rows.positions)})
 
-    def _by_lineage(self, unit: Unit) -> Iterator[Rows]:
+    def _by_lineage(self, batch: Sequence[FileChange]) -> Iterator[Rows]:
         """A row of the same id and the same last change is the same row: two narrow columns tell
         which rows changed, and only those are read."""
-        narrow = self._reader(Schema(), lineage=True)
-        found = [(change.file, rows) for change in unit.changes
-                 for rows in narrow.read(self._connection, change)]
-        if not found:
-            return
-        keys = pa.concat_tables(
-            pa.table({"h1": rows.table.column(ROW_ID), "h2": rows.table.column(LAST_UPDATED),
-                      "sign": pa.repeat(pa.scalar(rows.sign, pa.int8()), len(rows.positions))})
-            for _, rows in found)
-        kept = survivors(self._connection, keys)
-        first = 0
-        for file, rows in found:
-            count = len(rows.positions)
-            low, high = np.searchsorted(kept, [first, first + count])
-            if high > low:
-                for positions, table in self._rows.fetch(
-                        file, rows.positions[kept[low:high] - first]):
-                    yield Rows(rows.sign, positions, table)
-            first += count
+        files = [change.file for change in batch]
+        parts = []
+        for index, change in enumerate(batch):
+            for rows in self._narrow.read(self._connection, change):
+                count = len(rows.positions)
+                parts.append(pa.table({
+                    "h1": rows.table.column(ROW_ID), "h2": rows.table.column(LAST_UPDATED),
+                    "sign": pa.repeat(pa.scalar(rows.sign, pa.int8()), count),
+                    "file": pa.repeat(pa.scalar(index, pa.int32()), count),
+                    "pos": pa.array(rows.positions)}))
+        if parts:
+            keys = pa.concat_tables(parts)
+            kept = survivors(self._connection, keys.select(["h1", "h2", "sign"]))
+            chosen = keys.select(["sign", "file", "pos"]).take(pa.array(kept))
+            yield from self._chosen(chosen, files, {})
 
     def hashes(self, units: Sequence[Unit], buckets: int) -> Iterator[tuple[int, bytes]]:
         """Parts of a big group: hashes and positions travel, rows do not."""
-        files: list[DataFile] = []
-        keys: list[pa.Table] = []
-        for change in (change for unit in units for change in unit.changes):
-            for rows in self._rows.read(self._connection, change):
-                keys.append(self._keys(rows).append_column(
-                    "file", pa.repeat(pa.scalar(len(files), pa.int32()), len(rows.positions))
-                ).append_column("pos", pa.array(rows.positions)))
-            files.append(change.file)
-        if not keys:
+        keys, files, _ = self._hashed([change for unit in units for change in unit.changes])
+        if not keys.num_rows:
             return
-        together = pa.concat_tables(keys).combine_chunks()
+        together = keys.combine_chunks()
         numbers = together.column("h1").to_numpy() % np.uint64(buckets)
         for bucket in np.unique(numbers):
             part = together.filter(pa.array(numbers == bucket))
@@ -153,13 +199,15 @@ class Work:
 
     def fetched(self, pieces: Sequence[FetchPiece]) -> Iterator[Rows]:
         """Each file is read once for all the buckets that asked for rows of it."""
-        wanted: dict[tuple[DataFile, int], list[Positions]] = defaultdict(list)
-        for piece in pieces:
-            wanted[piece.file, piece.sign].append(piece.places())
-        for (file, sign), parts in wanted.items():
-            positions = np.sort(np.concatenate(parts))
-            for found, table in self._rows.fetch(file, positions):
-                yield Rows(sign, found, table)
+        files = list(dict.fromkeys(piece.file for piece in pieces))
+        numbers = {file: index for index, file in enumerate(files)}
+        for sign in (-1, 1):
+            mine = [piece for piece in pieces if piece.sign == sign]
+            if mine:
+                owners = np.concatenate([np.full(len(piece.places()), numbers[piece.file])
+                                         for piece in mine])
+                places = np.concatenate([piece.places() for piece in mine])
+                yield from self._fetch_all(sign, owners, places, files)
 
 
 def _bucket_of(file: DataFile, buckets: int) -> int:

@@ -112,10 +112,12 @@ class IcebergReader:
         outbox = _Outbox(connection, view, buckets)
         yield from work.hashes([unit for unit in units if unit.mode == "hash"], buckets)
         for unit in units:
-            if unit.mode in ("rows", "lineage"):
+            if unit.mode == "rows":
                 for rows in work.changed(unit):
                     yield from outbox.add(rows)
         for rows in work.netted(unit for unit in units if unit.mode == "net"):
+            yield from outbox.add(rows)
+        for rows in work.netted((u for u in units if u.mode == "lineage"), lineage=True):
             yield from outbox.add(rows)
         yield from outbox.rest()
 
