@@ -84,9 +84,12 @@ class Lab:
         if crash_at is not None:
             crash = cut_power_at(crash_at)
         application = self.application()
-        for runner in application.runners(recorder, once=True, crash=crash):
-            runner.stop = threading.Event()
-            runner.loop()
+        try:
+            for runner in application.runners(recorder, once=True, crash=crash):
+                runner.stop = threading.Event()
+                runner.loop()
+        finally:
+            application.close()
         return recorder
 
     def run_process(

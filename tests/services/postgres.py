@@ -94,6 +94,8 @@ def _settings(port: int) -> str:
             "unix_socket_directories = ''",
             "fsync = off",
             "shared_buffers = 32MB",
+            # a catalog that a test opens keeps its connections
+            "max_connections = 500",
             "",
         ]
     )

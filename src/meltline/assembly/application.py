@@ -38,6 +38,9 @@ class Application:
         self.jobs = jobs
         self._catalogs = Catalogs(jvm, base)
 
+    def close(self) -> None:
+        self._catalogs.close()
+
     def run(self, listener: Listener, stop: threading.Event, once: bool) -> list[BaseException]:
         """Run every pipeline until it ends or `stop` is set; returns what failed."""
         return run_lanes(self.runners(listener, once, crash_from_environment()), stop)
@@ -102,7 +105,9 @@ def opened(
         app_name="meltline " + ", ".join(chosen), master=file.spark.master,
         driver_memory=f"{memory >> 20}m" if memory else None, config=dict(file.spark.config),
         connectors=tuple(sorted(connectors))))
+    application = Application(chosen, Jvm(session), SparkJobs(session, uuid.uuid4().hex[:8]), base)
     try:
-        yield Application(chosen, Jvm(session), SparkJobs(session, uuid.uuid4().hex[:8]), base)
+        yield application
+        application.close()
     finally:
         session.stop()

@@ -25,6 +25,12 @@ class Catalogs:
             self._open[chosen] = Catalog(self._jvm, chosen.properties)
         return self._open[chosen]
 
+    def close(self) -> None:
+        """Give the connections back. What came out of these catalogs must not be used any more."""
+        for catalog in self._open.values():
+            catalog.close()
+        self._open.clear()
+
 
 def resolve(block: CatalogBlock | None, base: Path) -> CatalogBlock:
     return default_catalog(base) if block is None else block.resolved(base)

@@ -27,6 +27,12 @@ class Catalog:
             self.java: Any = jvm.iceberg.CatalogUtil.buildIcebergCatalog(
                 self.name, jvm.map(merged), jvm.hadoop_configuration)
 
+    def close(self) -> None:
+        """Give up connections, where the catalog has any."""
+        if hasattr(self.java, "close"):
+            with java_errors("cannot close the catalog"):
+                self.java.close()
+
     def load(self, identifier: str) -> Table | None:
         """The table, or None when there is none (nor its namespace)."""
         name = self._named(identifier)
