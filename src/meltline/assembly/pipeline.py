@@ -13,7 +13,7 @@ from meltline.config.digest import configuration_digest
 from meltline.config.dlq import DlqBlock
 from meltline.config.pipeline import PipelineBlock
 from meltline.config.sink_iceberg import IcebergSink as IcebergBlock
-from meltline.config.sink_iceberg import TableBlock
+from meltline.config.table_block import TableBlock
 from meltline.engine.lane import LanePlan, SinkEnd
 from meltline.engine.ledger import Ledger, ReadOnlyLedger
 from meltline.engine.pace import Pace

@@ -15,8 +15,9 @@ from meltline.config.processors import ProcessorBlock
 from meltline.config.properties import FrozenMap
 from meltline.config.refused import Refused
 from meltline.config.routes import DEFAULT_ROUTE, Routes
+from meltline.config.shared_table import shared_table
 from meltline.config.sink_file import FileSink
-from meltline.config.sink_iceberg import IcebergSink, OnError, shared_table
+from meltline.config.sink_iceberg import IcebergSink, OnError
 from meltline.config.source_files import FilesSource
 from meltline.config.source_iceberg import IcebergSource
 from meltline.config.strict import Strict

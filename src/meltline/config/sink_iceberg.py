@@ -3,48 +3,25 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from meltline.config.catalog import CatalogBlock
 from meltline.config.dlq import DlqBlock
 from meltline.config.duration import Duration
-from meltline.config.identifier import FormatText, TableIdentifier, TablePattern
+from meltline.config.identifier import FormatText, TablePattern
 from meltline.config.properties import Properties, PropertyMap
 from meltline.config.refused import Refused
-from meltline.config.scalars import Flag, InWords, Text
+from meltline.config.scalars import Flag, Text
 from meltline.config.strict import Strict
+from meltline.config.table_block import TableBlock
 from meltline.config.table_schema import SchemaBlock
-from meltline.expressions import is_static, regex_refusal
+from meltline.expressions import is_static
 
 OnError = Literal["fail", "drop"]
 DeleteMode = Literal["equality", "position", "copy-on-write"]
-
-
-def check_regex(text: str) -> str:
-    """The pattern itself when it is one. Raises Refused."""
-    if (why := regex_refusal(text)) is not None:
-        raise Refused(f'"{text}" is not a regular expression: {why}')
-    return text
-
-
-Regex = Annotated[str, AfterValidator(check_regex), InWords("regular expression")]
-
-
-class TableBlock(Strict):
-    """One table of a list."""
-
-    table_identifier: TableIdentifier = Field(description="The table to write to.")
-    route_regex: Regex | None = Field(
-        default=None,
-        description="The whole value of `route_field` must match it. Required with `route_field`.",
-    )
-    identifier_columns: tuple[Text, ...] = Field(
-        default=(), description="The columns that tell this table's rows apart."
-    )
-    branch: Text | None = Field(default=None, description="The branch of this table to commit to.")
 
 
 class IcebergSink(Strict):
@@ -263,20 +240,3 @@ class IcebergSink(Strict):
         """The key that says which tables."""
         return ("tables" if self.tables else
                 "dynamic_tables" if self.dynamic_tables else "table_identifier")
-
-
-def shared_table(one: IcebergSink, other: IcebergSink) -> str | None:
-    """A table, or the beginning of a table's name, that both sinks may write to."""
-    for name in one.names:
-        if name in other.names:
-            return name
-    if one.dynamic and other.dynamic:
-        first, second = (_beginning(sink) for sink in (one, other))
-        if first.startswith(second) or second.startswith(first):
-            return f"{max(first, second, key=len)}*"
-    return None
-
-
-def _beginning(sink: IcebergSink) -> str:
-    """What is sure of a dynamic table's name."""
-    return (sink.table_identifier or "").partition("${")[0]

@@ -74,11 +74,7 @@ def _entry(pairs: Mapping[str, Any] | None, id_: int) -> Any:
 
 
 def comparable(array: pa.Array, type_: IcebergType) -> pa.Array:
-    """Arrow values in the form that `decode_bound` gives."""
-    if isinstance(type_, IntegerType | LongType):
-        return array.cast(pa.int64())
-    if isinstance(type_, DateType):
-        return array.cast(pa.int32()).cast(pa.int64())
+    """Values of a key column in the form that `decode_bound` gives."""
     return array.cast(pa.int64()) if isinstance(type_, _NUMBERS) else array
 
 

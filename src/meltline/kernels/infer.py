@@ -1,12 +1,14 @@
 """What type a field has, judged by its values. Pure, but for the one SQL statement's text.
 
 A guess is a name (`long`, `string`, ...), `{"struct": {name: guess}}`, `{"list": guess}`, or
-`null` when only nulls and empty containers were seen.
+`null` when only nulls and empty containers were seen. The outermost one of a source that carries
+types says so: `"typed": true`, and `"nulls": [path]` for required columns that it has null in.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +19,12 @@ from pyiceberg.types import IcebergType, ListType, StructType
 
 Guess = Any
 NULL = "null"
+TYPED = "typed"
+NULLS = "nulls"
 # HUGEINT is what DuckDB makes of negative and positive numbers in one list
 _NAMES = {"BOOLEAN": "boolean", "BIGINT": "long", "UBIGINT": "long", "HUGEINT": "long",
           "DOUBLE": "double", "NULL": NULL}
+_DECIMAL = re.compile(r"decimal\((\d+), (\d+)\)")
 _NO_FIELDS: Guess = {"struct": {}}
 DEEPEST = 6
 """Levels of nesting that become columns. The conversion of deeper types costs DuckDB minutes."""
@@ -59,10 +64,26 @@ def merge(one: Guess, other: Guess) -> Guess:
         if "struct" in one and "struct" in other:
             names = {**one["struct"], **other["struct"]}
             return {"struct": {name: merge(one["struct"].get(name, NULL),
-                                           other["struct"].get(name, NULL)) for name in names}}
+                                           other["struct"].get(name, NULL)) for name in names},
+                    **_both_typed(one, other)}
     if {str(one), str(other)} <= {"long", "double", "int", "float"}:
         return "double" if "double" in (one, other) or "float" in (one, other) else "long"
-    return "string"
+    return _wider_decimal(str(one), str(other)) or "string"
+
+
+def _both_typed(one: Guess, other: Guess) -> Guess:
+    """What carries no types makes the whole a mere guess."""
+    if not (one.get(TYPED) and other.get(TYPED)):
+        return {}
+    nulls = sorted({*one.get(NULLS, ()), *other.get(NULLS, ())})
+    return {TYPED: True, **({NULLS: nulls} if nulls else {})}
+
+
+def _wider_decimal(one: str, other: str) -> str | None:
+    found = [_DECIMAL.fullmatch(text) for text in (one, other)]
+    if found[0] and found[1] and found[0][2] == found[1][2]:
+        return max(one, other, key=lambda text: int(text[8:].partition(",")[0]))
+    return None
 
 
 def additions(schema: Schema, guess: Guess) -> list[Addition]:

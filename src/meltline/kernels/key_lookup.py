@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyiceberg.conversions import from_json
 from pyiceberg.io import FileIO
@@ -19,20 +18,19 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DateType, IntegerType, LongType, StringType
 from pyroaring import BitMap64
 
-from meltline.kernels.connection import connect
 from meltline.kernels.data_file import open_data_file
+from meltline.kernels.key_match import KeyMatch, Positions
 from meltline.kernels.keys import Keys
 from meltline.kernels.projection import field_id
 from meltline.model.live_file import LiveFile
 
-AT_ONCE = 4 << 20
-"""Rows whose keys are compared at once: the table of keys is hashed anew for each lot."""
+AT_ONCE = 1 << 20
+"""Rows whose keys are compared at once: the keys are hashed anew for each lot."""
 
 READERS = 8
 """Files opened at the same time by one task: an object store answers late, but many at once."""
 
 Specs = Mapping[int, PartitionSpec]
-Positions = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -50,10 +48,10 @@ def find_rows(
     Null equals null. Only files with such rows are in the answer."""
     candidates = [file for file in files if file.records and keys.may_be_in(file)]
     hits: dict[str, BitMap64] = {}
-    with ThreadPoolExecutor(READERS) as pool:
+    with ThreadPoolExecutor(READERS) as pool, KeyMatch(keys.rows) as match:
         for lot in _lots(candidates):
             read = pool.map(lambda file: _read(io, file, keys, specs), lot)
-            for path, positions in _match([piece for pieces in read for piece in pieces], keys):
+            for path, positions in _match([one for pieces in read for one in pieces], match):
                 hits.setdefault(path, BitMap64()).update(BitMap64(positions.astype(np.uint64)))
     return hits
 
@@ -117,11 +115,11 @@ def _lots(files: Iterable[LiveFile]) -> Iterator[list[LiveFile]]:
         yield lot
 
 
-def _match(lot: Sequence[_Piece], keys: Keys) -> Iterator[tuple[str, Positions]]:
+def _match(lot: Sequence[_Piece], match: KeyMatch) -> Iterator[tuple[str, Positions]]:
     if not lot:
         return
     rows = pa.concat_tables([piece.keys for piece in lot])
-    places = match_rows(rows, keys.rows)
+    places = match.rows(rows)
     ends = np.cumsum([piece.keys.num_rows for piece in lot])
     cuts = np.searchsorted(places, ends)
     begin = 0
@@ -130,24 +128,6 @@ def _match(lot: Sequence[_Piece], keys: Keys) -> Iterator[tuple[str, Positions]]
             first = end - piece.keys.num_rows
             yield piece.path, places[begin:cut] - first + piece.start
         begin = cut
-
-
-def match_rows(rows: pa.Table, keys: pa.Table) -> Positions:
-    """The row numbers, ascending, of rows that are among the keys. Null equals null."""
-    if rows.num_columns == 1:
-        found = pc.is_in(rows.column(0), value_set=keys.column(0))
-        return np.flatnonzero(found.to_numpy())
-    connection = connect()
-    numbered = rows.append_column("r", pa.array(np.arange(rows.num_rows, dtype=np.int64)))
-    connection.register("candidates", numbered)
-    connection.register("keys", keys)
-    found = connection.sql(_semi_join(keys.column_names)).to_arrow_table()
-    return np.asarray(found.column("r").to_numpy(), dtype=np.int64)
-
-
-def _semi_join(columns: Sequence[str]) -> str:
-    same = " AND ".join(f"c.{name} IS NOT DISTINCT FROM k.{name}" for name in columns)
-    return f"SELECT r FROM candidates c SEMI JOIN keys k ON {same} ORDER BY r"
 
 
 def load_specs(texts: Mapping[int, str]) -> Specs:

@@ -15,8 +15,8 @@ from pyiceberg.schema import Schema, prune_columns
 from pyiceberg.types import IcebergType
 
 from meltline.kernels.bounds import comparable, file_bounds, has_bounds, null_count
+from meltline.kernels.column_path import column_at, column_path
 from meltline.kernels.data_file import open_data_file
-from meltline.kernels.partition import column_at, path_to
 from meltline.kernels.projection import Projection
 from meltline.model.live_file import LiveFile
 
@@ -31,12 +31,12 @@ class KeyColumns:
         self.ids = tuple(ids)
         self.types: list[IcebergType] = [schema.find_type(id_) for id_ in ids]
         self.projection = Projection(prune_columns(schema, set(ids)), properties)
-        self._paths = [path_to(schema.as_struct(), id_) for id_ in ids]
+        self._paths = [column_path(schema, id_) for id_ in ids]
 
     def take(self, read: pa.Table, constants: Mapping[int, Any] | None = None) -> pa.Table:
-        """The key of each row that was read of a file."""
+        """The key of each row that was read of a file; dates and times as the numbers they are."""
         rows = self.projection.project(read, constants)
-        return pa.Table.from_arrays([column_at(rows, path) for path in self._paths],
+        return pa.Table.from_arrays([_plain(column_at(rows, path)) for path in self._paths],
                                     names=[f"k{place}" for place in range(len(self._paths))])
 
 
@@ -86,6 +86,13 @@ class Keys:
     def _sorted(self) -> list[Any]:
         return [_sorted(self.rows.column(place), type_) if has_bounds(type_) else []
                 for place, type_ in enumerate(self.columns.types)]
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    """DuckDB has no nanoseconds with a time zone."""
+    if not pa.types.is_temporal(array.type):
+        return array
+    return array.cast(pa.int32() if pa.types.is_date32(array.type) else pa.int64())
 
 
 def _sorted(column: pa.ChunkedArray, type_: IcebergType) -> Any:

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
-from pyiceberg.types import StructType
 
+from meltline.kernels.column_path import column_at, column_path
 from meltline.kernels.single_value import single_value
 from meltline.kernels.transforms import arrow_transform
 
@@ -23,7 +22,7 @@ class Partitioner:
     """Splits a table of rows by the partition spec. No per-row Python."""
 
     def __init__(self, schema: Schema, spec: PartitionSpec) -> None:
-        self._paths = [path_to(schema.as_struct(), field.source_id) for field in spec.fields]
+        self._paths = [column_path(schema, field.source_id) for field in spec.fields]
         self._transforms = [arrow_transform(field.transform, schema.find_type(field.source_id))
                             for field in spec.fields]
         self._types: list[Any] = [f.field_type for f in spec.partition_type(schema).fields]
@@ -62,23 +61,3 @@ def _combined(columns: list[pa.DictionaryArray]) -> Codes:
         codes = codes * len(column.dictionary) + column.indices.to_numpy()
         largest *= len(column.dictionary)
     return codes
-
-
-def path_to(struct: StructType, field_id: int) -> list[str]:
-    """The names that lead to a column, from the outermost struct. Empty when it is not inside."""
-    for field in struct.fields:
-        if field.field_id == field_id:
-            return [field.name]
-        if isinstance(field.field_type, StructType):
-            inside = path_to(field.field_type, field_id)
-            if inside:
-                return [field.name, *inside]
-    return []
-
-
-def column_at(rows: pa.Table, path: list[str]) -> pa.Array:
-    column = rows.column(path[0]).combine_chunks()
-    array = column if isinstance(column, pa.Array) else pa.concat_arrays(column.chunks)
-    for name in path[1:]:
-        array = pc.struct_field(array, name)
-    return array.storage if isinstance(array.type, pa.BaseExtensionType) else array

@@ -15,7 +15,8 @@ from pyroaring import BitMap64
 
 from meltline.errors import RunError
 from meltline.kernels.data_file import open_data_file
-from meltline.kernels.key_lookup import Specs, match_rows, partition_constants
+from meltline.kernels.key_lookup import Specs, partition_constants
+from meltline.kernels.key_match import KeyMatch
 from meltline.kernels.keys import KeyColumns, Keys
 from meltline.kernels.projection import Projection, field_id
 from meltline.kernels.write import TableWriter, WriteLimits
@@ -41,19 +42,19 @@ class Rewriter:
         wide = _with_lineage(target) if self._lineage else target
         self._projection = Projection(wide.schema, target.properties)
         self._writer = TableWriter(wide, prefix, WriteLimits())
-        self._equality: dict[str, Keys] = {}
+        self._equality: dict[str, tuple[KeyColumns, KeyMatch]] = {}
 
     def add(self, file: LiveFile, gone: BitMap64) -> None:
         """`gone` are the positions of all rows that are not to be kept, but for those that
         equality deletes take out."""
         constants = partition_constants(file, self._specs, self._schema)
-        equality = [self._keys(delete) for delete in file.equality_deletes]
+        equality = [self._equal(delete) for delete in file.equality_deletes]
         with open_data_file(self._io, file.path, file.format) as opened:
             needed = self._projection.columns(opened.schema)
             for start, piece in opened.pieces(needed):
                 keep = _keep(start, piece.num_rows, gone)
-                for keys in equality:
-                    keep[match_rows(keys.columns.take(piece, constants), keys.rows)] = False
+                for columns, match in equality:
+                    keep[match.rows(columns.take(piece, constants))] = False
                 rows = self._projection.project(piece, constants)
                 if self._lineage:
                     rows = _lineage(rows, file, start)
@@ -61,12 +62,19 @@ class Rewriter:
 
     def finish(self) -> list[str]:
         """Content-file JSON."""
+        self._close()
         return [closed.content for closed in self._writer.finish()]
 
     def abandon(self) -> None:
+        self._close()
         self._writer.abandon()
 
-    def _keys(self, delete: Mapping[str, Any]) -> Keys:
+    def _close(self) -> None:
+        for _, match in self._equality.values():
+            match.close()
+
+    def _equal(self, delete: Mapping[str, Any]) -> tuple[KeyColumns, KeyMatch]:
+        """Read once, however many files it applies to."""
         path = str(delete["file-path"])
         if path not in self._equality:
             ids = delete["equality-ids"]
@@ -75,8 +83,8 @@ class Rewriter:
                     f"equality deletes in {path} are about a column that was dropped",
                     hint="rewrite the table's files first (CALL system.rewrite_data_files)")
             columns = KeyColumns(self._schema, ids, self._properties)
-            self._equality[path] = Keys.read(self._io, [path], columns,
-                                             str(delete["file-format"]).lower())
+            keys = Keys.read(self._io, [path], columns, str(delete["file-format"]).lower())
+            self._equality[path] = columns, KeyMatch(keys.rows)
         return self._equality[path]
 
 

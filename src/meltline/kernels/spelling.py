@@ -124,7 +124,7 @@ def fold_guess(guess: Guess, type_: IcebergType | None) -> Guess:
         own = spell_as(name, [*types, *result])
         both = merge(result[own], inner) if own in result else inner
         result[own] = fold_guess(both, types.get(own))
-    return {"struct": result}
+    return {**guess, "struct": result}
 
 
 def spell_as(name: str, names: Sequence[str]) -> str:

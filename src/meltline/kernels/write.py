@@ -12,7 +12,9 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from meltline.kernels.parquet import DATA, ClosedParquet, ParquetFile
 from meltline.kernels.partition import Partitioner
+from meltline.kernels.sort import RowOrder
 from meltline.kernels.storage import open_storage
+from meltline.kernels.write_settings import write_settings
 from meltline.model.target import TableTarget
 
 
@@ -25,6 +27,13 @@ class WriteLimits:
     row_group: int = 64 << 20
     open_files: int = 100
     gathered: int = 1 << 18
+
+
+def searched_columns(target: TableTarget) -> set[int]:
+    """The columns that readers and key lookups prune files by."""
+    return {*target.schema.identifier_field_ids,
+            *(field.source_id for field in target.spec.fields),
+            *(field.source_id for field in target.sort_order.fields)}
 
 
 @dataclass
@@ -49,9 +58,15 @@ class TableWriter:
         self._content = content
         self._prefix = path_prefix
         self._limits = limits
+        settings = write_settings(target.properties, content != DATA)
+        self._row_group = min(limits.row_group, settings.row_group or limits.row_group)
+        self._file_size = settings.target_file_size
+        self._searched = searched_columns(target)
         self._io = open_storage(target.io_properties)
         self._arrow_schema = schema_to_pyarrow(target.schema, include_field_ids=True)
         self._partitioner = Partitioner(target.schema, target.spec)
+        # deletes have their own columns: the order is one of rows
+        self._order = RowOrder(target.schema, target.sort_order) if content == DATA else None
         self._lots: dict[str, _Lot] = {}
         self._closed: list[ClosedParquet] = []
         self._gathered: list[pa.Table] = []
@@ -61,7 +76,7 @@ class TableWriter:
     def add(self, rows: pa.Table) -> None:
         self._gathered.append(rows)
         if (sum(table.num_rows for table in self._gathered) >= self._limits.gathered
-                or sum(table.nbytes for table in self._gathered) >= self._limits.row_group):
+                or sum(table.nbytes for table in self._gathered) >= self._row_group):
             self._distribute()
 
     def _distribute(self) -> None:
@@ -77,7 +92,7 @@ class TableWriter:
             lot.size += part.nbytes
             self._clock += 1
             lot.used = self._clock
-            if lot.size >= self._limits.row_group:
+            if lot.size >= self._row_group:
                 self._flush(lot)
         while sum(lot.size for lot in self._lots.values()) > self._limits.buffered:
             self._flush(max(self._lots.values(), key=lambda lot: lot.size))
@@ -112,11 +127,13 @@ class TableWriter:
         if not lot.rows:
             return
         rows = pa.concat_tables(lot.rows)
+        if self._order is not None:
+            rows = self._order.sort(rows)
         lot.rows, lot.size = [], 0
         if lot.file is None:
             self._make_room()
             lot.file = self._open()
-        if lot.file.write(rows) >= self._target.target_file_size:
+        if lot.file.write(rows) >= self._file_size:
             self._close(lot)
 
     def _make_room(self) -> None:
@@ -126,10 +143,12 @@ class TableWriter:
             self._close(min(open_lots, key=lambda lot: lot.used))
 
     def _open(self) -> ParquetFile:
-        path = f"{self._prefix}-{self._sequence}.parquet"
+        path = self._target.spread(f"{self._prefix}-{self._sequence}.parquet")
         self._sequence += 1
         return ParquetFile(self._io, path, self._target.schema, self._arrow_schema,
-                           self._target.properties, self._content)
+                           self._target.properties, self._content,
+                           None if self._order is None else self._order.order_id,
+                           self._searched)
 
     def _close(self, lot: _Lot) -> None:
         if lot.file is not None:

@@ -1,15 +1,17 @@
-"""Adds columns to a table, also when others add columns at the same time."""
+"""Adds and widens columns of a table, also when others do at the same time."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from meltline.errors import CommitConflict
-from meltline.kernels.infer import Addition, iceberg_type
+from meltline.kernels.infer import Addition, Guess, iceberg_type
+from meltline.kernels.widen import Widening
 from meltline.lake.jvm import java_errors
 from meltline.lake.table import Table
+from meltline.model.target import TableTarget
 
 TRIES = 10
 
@@ -21,17 +23,44 @@ def add_columns(table: Table, wanted: Iterable[Addition], any_case: bool = False
     True when the table's schema is another one than before the call, whoever changed it.
     """
     wanted = list(wanted)
+
+    def add(update: Any) -> Any:
+        missing = [addition for addition in wanted if not _has(table, addition, any_case)]
+        for addition in missing:
+            update = _add(table, update, addition)
+        return update if missing else None
+
+    return _evolve(table, f"cannot add columns to table {table.identifier}", add)
+
+
+def widen_columns(table: Table, find: Callable[[TableTarget], Sequence[Widening]]) -> bool:
+    """Promote columns, or make them optional. `find` says which, by the table as it is now.
+
+    True when the table's schema is another one than before the call, whoever changed it.
+    """
+
+    def widen(update: Any) -> Any:
+        wanted = find(table.target())
+        for widening in wanted:
+            if widening.type is not None:
+                update = update.updateColumn(widening.path, _java_type(table, widening.type))
+            if widening.optional:
+                update = update.makeColumnOptional(widening.path)
+        return update if wanted else None
+
+    return _evolve(table, f"cannot widen columns of table {table.identifier}", widen)
+
+
+def _evolve(table: Table, doing: str, change: Callable[[Any], Any]) -> bool:
+    """`change` makes its changes to an update, or returns None when none is left to make."""
     before = table.java.schema().schemaId()
     for attempt in range(TRIES):
         table.refresh()
-        missing = [addition for addition in wanted if not _has(table, addition, any_case)]
-        if not missing:
-            break
         try:
-            with java_errors(f"cannot add columns to table {table.identifier}"):
-                update = table.java.updateSchema()
-                for addition in missing:
-                    update = _add(table, update, addition)
+            with java_errors(doing):
+                update = change(table.java.updateSchema())
+                if update is None:
+                    break
                 update.commit()
         except CommitConflict:
             if attempt == TRIES - 1:
@@ -42,7 +71,7 @@ def add_columns(table: Table, wanted: Iterable[Addition], any_case: bool = False
 
 def _add(table: Table, update: Any, addition: Addition) -> Any:
     # the form with a parent, also without one: the other takes a dot in a name for a path
-    return update.addColumn(addition.parent, addition.name, _java_type(table, addition))
+    return update.addColumn(addition.parent, addition.name, _java_type(table, addition.guess))
 
 
 def _has(table: Table, addition: Addition, any_case: bool) -> bool:
@@ -59,7 +88,7 @@ def _has(table: Table, addition: Addition, any_case: bool) -> bool:
     return struct.field(addition.name) is not None or schema.findField(path) is not None
 
 
-def _java_type(table: Table, addition: Addition) -> Any:
-    field = {"id": 1000000, "name": "x", "required": False, "type": iceberg_type(addition.guess)}
+def _java_type(table: Table, guess: Guess) -> Any:
+    field = {"id": 1000000, "name": "x", "required": False, "type": iceberg_type(guess)}
     text = json.dumps({"type": "struct", "schema-id": 0, "fields": [field]})
     return table.jvm.iceberg.SchemaParser.fromJson(text).findType("x")

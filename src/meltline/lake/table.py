@@ -38,6 +38,14 @@ class Table:
         return self.jvm.texts(self.java.properties())
 
     @property
+    def uuid(self) -> str:
+        return str(self.java.uuid())
+
+    @property
+    def schema_id(self) -> int:
+        return int(self.java.schema().schemaId())
+
+    @property
     def location(self) -> str:
         return str(self.java.location())
 
@@ -52,13 +60,14 @@ class Table:
             parsers = self.jvm.iceberg
             return TableTarget(
                 table=self.identifier,
-                uuid=str(self.java.uuid()),
+                uuid=self.uuid,
                 schema_json=str(parsers.SchemaParser.toJson(self.java.schema())),
                 spec_json=str(parsers.PartitionSpecParser.toJson(self.java.spec())),
                 location=self.location,
                 properties=self.properties,
                 io_properties=self.io_properties,
                 format_version=int(self.java.operations().current().formatVersion()),
+                sort_json=str(parsers.SortOrderParser.toJson(self.java.sortOrder())),
             )
 
     def delete_file(self, path: str) -> None:

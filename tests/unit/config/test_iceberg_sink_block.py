@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from meltline.config.sink_iceberg import IcebergSink, shared_table
+from meltline.config.shared_table import shared_table
+from meltline.config.sink_iceberg import IcebergSink
 
 LIST = {"tables": [{"table_identifier": "shop.a"},
                    {"table_identifier": "shop.b", "branch": "staging"}]}

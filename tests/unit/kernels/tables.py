@@ -12,7 +12,7 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import Transform
 
-from meltline.model.target import TableTarget
+from meltline.model.target import UNSORTED, TableTarget
 
 
 def array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
@@ -47,10 +47,11 @@ def spec(*parts: tuple[int, Transform[Any, Any]]) -> PartitionSpec:
 
 def target(
     folder: Path, schema: Schema, by: PartitionSpec | None = None,
-    properties: Mapping[str, str] | None = None,
+    properties: Mapping[str, str] | None = None, sort: str | None = None,
 ) -> TableTarget:
     """A table in a local folder."""
     return TableTarget(
         table="db.t", uuid="0", schema_json=schema.model_dump_json(),
         spec_json=(by or PartitionSpec(spec_id=3)).model_dump_json(),
-        location=folder.as_posix(), properties=properties or {}, io_properties={})
+        location=folder.as_posix(), properties=properties or {}, io_properties={},
+        sort_json=sort or UNSORTED)

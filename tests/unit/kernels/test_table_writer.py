@@ -38,7 +38,6 @@ from meltline.kernels.convert import Converter
 from meltline.kernels.parquet import ClosedParquet
 from meltline.kernels.write import TableWriter, WriteLimits
 from meltline.model.event import json_shape
-from meltline.model.target import TARGET_FILE_SIZE
 from tests.unit.kernels.conversion import CONNECTION, dumps, optional, register, required
 from tests.unit.kernels.tables import spec, table, target
 
@@ -138,7 +137,7 @@ LIMITS = {
 def test_nothing_is_lost_or_doubled(tmp_path: Path, by: str, limits: str) -> None:
     chunks = [rows(start, 200) for start in range(0, 1000, 200)]
     files = write(tmp_path, chunks, SPECS[by], LIMITS[limits],
-                  properties={TARGET_FILE_SIZE: "10000"})
+                  properties={"write.target-file-size-bytes": "10000"})
     assert read(files) == multiset(chunks)
     assert sum(file.record_count for file in files) == 1000
     assert len({file.path for file in files}) == len(files)
@@ -169,7 +168,7 @@ def test_not_a_number_and_minus_zero_are_partitions(tmp_path: Path) -> None:
 def test_a_file_ends_at_the_target_size(tmp_path: Path) -> None:
     chunks = [rows(start, 1000) for start in range(0, 10_000, 1000)]
     files = write(tmp_path, chunks, limits=WriteLimits(row_group=20_000),
-                  properties={TARGET_FILE_SIZE: "30000"})
+                  properties={"write.target-file-size-bytes": "30000"})
     assert len(files) > 3
     for file in files[:-1]:
         assert 30_000 <= file.size < 60_000

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pickle
+import re
 from typing import Any
 
 import pytest
 
+from meltline.errors import UserError
 from meltline.model.target import TableTarget
 
 SCHEMA = ('{"type":"struct","schema-id":7,"fields":['
@@ -27,10 +29,20 @@ def test_schema_and_spec_are_parsed() -> None:
     assert target().spec.spec_id == 3
 
 
+@pytest.mark.parametrize("field", [
+    '"type":"timestamp_ns","write-default":"2026-01-01T00:00:00.000000000"', '"type":"unheard-of"'])
+def test_a_schema_that_cannot_be_read_is_an_error_of_the_user(field: str) -> None:
+    made = target(schema_json=SCHEMA.replace('"type":"long"', field))
+    with pytest.raises(UserError, match=r"the schema of table db\.t cannot be read: "):
+        _ = made.schema
+
+
 LOCATIONS = [
     ({}, "s3://b/db/t/data"),
     ({"write.data.path": "s3://other/place/"}, "s3://other/place"),
     ({"write.data.path": ""}, "s3://b/db/t/data"),
+    ({"write.folder-storage.path": "s3://f", "write.object-storage.path": "s3://o"}, "s3://f"),
+    ({"write.object-storage.enabled": "true", "write.object-storage.path": "s3://o"}, "s3://o"),
 ]
 
 
@@ -39,10 +51,16 @@ def test_where_data_goes(properties: dict[str, str], expected: str) -> None:
     assert target(properties=properties).data_location == expected
 
 
-def test_the_target_size_of_a_file() -> None:
-    assert target().target_file_size == 512 << 20
-    size = target(properties={"write.target-file-size-bytes": "1000"}).target_file_size
-    assert size == 1000
+SPREAD = {"write.object-storage.enabled": "true"}
+
+
+def test_files_are_spread_when_the_table_asks_for_it() -> None:
+    made = target(properties=SPREAD)
+    paths = [made.spread(f"{made.data_location}/p/epoch=1/{i}.parquet") for i in range(50)]
+    found = [re.fullmatch(r"s3://b/db/t/data/([01]{4}/[01]{4}/[01]{4}/[01]{8})/p/epoch=1/\d+.parquet",
+                          path) for path in paths]
+    assert len({one and one[1] for one in found} - {None}) == 50
+    assert target().spread("s3://b/db/t/data/x") == "s3://b/db/t/data/x"
 
 
 def test_secrets_are_not_shown() -> None:

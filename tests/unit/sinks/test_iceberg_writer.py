@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyiceberg.schema import Schema
-from pyiceberg.types import ListType, LongType, StringType, StructType
+from pyiceberg.types import IntegerType, ListType, LongType, StringType, StructType
 
 from meltline.codecs.parquet import duckdb_types
 from meltline.engine.report import SinkReport
@@ -20,6 +20,7 @@ from meltline.engine.work import TaskPlace
 from meltline.kernels.convert import NO_MATCH
 from meltline.model.event import Shape, json_shape
 from meltline.model.file_closed import FileClosed
+from meltline.sinks.iceberg.changes import ChangeSettings
 from meltline.sinks.iceberg.fields import KeyFilter
 from meltline.sinks.iceberg.keyed import OpenKeyed
 from meltline.sinks.iceberg.writer import IcebergWriter, OpenGuess, OpenIceberg
@@ -173,7 +174,7 @@ def test_typed_events_and_a_new_column(tmp_path: Path) -> None:
     opened.add(opened.convert(CONNECTION, "events", shape))
     report = opened.finish()
     assert rows(report) == [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
-    assert report.guess == {"struct": {"id": "long", "at": "timestamp"}}
+    assert report.guess == {"struct": {"id": "long", "at": "timestamp"}, "typed": True}
 
 
 def test_typed_events_say_the_types_of_a_new_table() -> None:
@@ -181,7 +182,31 @@ def test_typed_events_say_the_types_of_a_new_table() -> None:
     shape = typed_events({"id": pa.array([1], pa.int32()), "b": pa.array([b"x"]),
                           "x": pa.array([1])})
     opened.convert(CONNECTION, "events", shape)
-    assert opened.finish().guess == {"struct": {"id": "int", "b": "binary"}}
+    assert opened.finish().guess == {"struct": {"id": "int", "b": "binary"}, "typed": True}
+
+
+def test_typed_events_that_do_not_fit_stop_the_writing(tmp_path: Path) -> None:
+    schema = Schema(required(1, "id", IntegerType()), required(2, "name", StringType()),
+                    identifier_field_ids=[1])
+    shape = typed_events({"id": pa.array([1, None], pa.int64()), "name": pa.array(["a", None])})
+    opened = writer(tmp_path, schema, evolve=True)
+    opened.add(opened.convert(CONNECTION, "events", shape))
+    assert opened.finish().guess == {
+        "struct": {"id": "long", "name": "string"}, "typed": True, "nulls": ["name"]}
+    opened = writer(tmp_path, schema)
+    opened.add(opened.convert(CONNECTION, "events", shape))
+    assert (opened.finish().guess, opened._rows) == (None, 1)
+
+
+def test_a_deleted_row_needs_no_values(tmp_path: Path) -> None:
+    schema = Schema(required(1, "id", LongType()), required(2, "name", StringType()))
+    changes = ChangeSettings("${/op}", ("id",), False, '{"spec-id":0,"fields":[]}')
+    opened = writer(tmp_path, schema, evolve=True, keys=KeyFilter(exclude=("op",)),
+                    changes=changes)
+    shape = typed_events({"id": pa.array([1, 2]), "name": pa.array(["a", None]),
+                          "op": pa.array(["u", "d"])})
+    opened.add(opened.convert(CONNECTION, "events", shape))
+    assert opened.finish().guess is None
 
 
 def test_a_report_is_json(tmp_path: Path) -> None:

@@ -57,8 +57,7 @@ def _identifiers(target: TableTarget, wanted: Sequence[str]) -> list[NestedField
     for name in dict.fromkeys(names):
         field = top.get(name)
         if field is None:
-            raise UserError(f'table {target.table} has no column "{name}" to identify its rows by',
-                            hint=choice_hint(name, list(top), "columns"))
+            raise _no_column(target, name, list(top))
         if not field.field_type.is_primitive or isinstance(field.field_type,
                                                             FloatType | DoubleType):
             raise UserError(
@@ -67,6 +66,17 @@ def _identifiers(target: TableTarget, wanted: Sequence[str]) -> list[NestedField
                 hint="name columns of whole numbers, texts, dates or other exact values")
         found.append(field)
     return found
+
+
+def _no_column(target: TableTarget, name: str, columns: Sequence[str]) -> UserError:
+    try:
+        target.schema.find_field(name)
+    except ValueError:
+        return UserError(f'table {target.table} has no column "{name}" to identify its rows by',
+                         hint=choice_hint(name, columns, "columns"))
+    return UserError(f'field "{name}" of table {target.table} is inside of another column and '
+                     f"cannot identify rows",
+                     hint="set identifier_columns to columns of their own")
 
 
 def _identifier_fields(schema: Schema) -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import duckdb
 from pyiceberg.schema import Schema
@@ -13,6 +14,8 @@ from meltline.expressions.quoting import quote_literal
 from meltline.kernels.extraction import RAW, extract_sql, places
 from meltline.kernels.infer import (
     NULL,
+    NULLS,
+    TYPED,
     Guess,
     additions,
     guess_arrow,
@@ -30,6 +33,7 @@ from meltline.kernels.spelling import (
 )
 from meltline.kernels.structures import find_structures
 from meltline.kernels.typed import names_of_types
+from meltline.kernels.widen import nulls_sql, required_places, widenings
 from meltline.model.event import ROW, Shape
 
 
@@ -78,8 +82,13 @@ class FieldWatch:
     """Looks for fields without a column. Once one turns up, nothing more needs to be written: the
     table gets the column first and the epoch is written again."""
 
-    def __init__(self, schema: Schema, keys: KeyFilter, evolve: bool) -> None:
+    def __init__(
+        self, schema: Schema, keys: KeyFilter, evolve: bool, identifiers: Collection[str] = ()
+    ) -> None:
+        """`identifiers` must have values, whatever the source says."""
         self._schema = schema
+        fields = (schema.find_column_name(id_) for id_ in schema.identifier_field_ids)
+        self._identifiers = {*identifiers, *(name for name in fields if name)}
         self._keys = keys
         self._evolve = evolve
         self._guess: Guess = NULL
@@ -89,14 +98,18 @@ class FieldWatch:
         """The guess of the events that hold new fields, for the report."""
         return None if self._guess == NULL else self._guess
 
-    def found(self, connection: duckdb.DuckDBPyConnection, events: str, shape: Shape) -> bool:
-        """Whether these events, or any before them, hold a field that the table lacks."""
+    def found(
+        self, connection: duckdb.DuckDBPyConnection, events: str, shape: Shape,
+        rows: str | None = None,
+    ) -> bool:
+        """Whether these events, or any before them, hold a field that the table lacks, or of typed
+        events one that does not fit. `rows` are those that become rows, without deletes."""
         if self._evolve:
-            self._guess = merge(self._guess, self._lacking(connection, events, shape))
+            self._guess = merge(self._guess, self._lacking(connection, events, shape, rows))
         return self.guess is not None
 
     def _lacking(
-        self, connection: duckdb.DuckDBPyConnection, events: str, shape: Shape
+        self, connection: duckdb.DuckDBPyConnection, events: str, shape: Shape, rows: str | None
     ) -> Guess:
         schema = self._schema
         if shape.kind == "json":
@@ -113,7 +126,21 @@ class FieldWatch:
                           f"WHERE list_has_any(json_keys(body), [{names}]))")
         guess = guess_fields(connection, events, shape, self._keys)
         guess = self._keys.of_table(guess, schema)
-        return guess if additions(schema, guess) else NULL
+        if shape.kind == "typed" and isinstance(guess, dict):
+            guess = {**guess, **self._nulls(connection, rows or events, shape)}
+        return guess if additions(schema, guess) or widenings(schema, guess) else NULL
+
+    def _nulls(
+        self, connection: duckdb.DuckDBPyConnection, rows: str, shape: Shape
+    ) -> Mapping[str, Any]:
+        spell = self._keys.spellings(connection, rows, shape, self._schema)
+        names = [name for name in shape.fields if self._keys.allows(name)]
+        places = required_places(self._schema, names, spell, self._identifiers)
+        if not places:
+            return {}
+        [found] = connection.sql(nulls_sql(rows, places)).fetchall()
+        nulls = [path for (path, _), null in zip(places, found, strict=True) if null]
+        return {NULLS: nulls} if nulls else {}
 
 
 def nested_sql(events: str, names: Sequence[str]) -> list[str]:
@@ -135,10 +162,10 @@ def guess_fields(
         guess = guess_structures(find_structures(connection, events))
     else:
         types = connection.sql(f"SELECT {ROW} FROM {events} LIMIT 0").to_arrow_table()
-        guess = guess_arrow(types.schema.field(ROW).type)
+        guess = {**guess_arrow(types.schema.field(ROW).type), TYPED: True}
         if not connection.sql(f"SELECT 1 FROM {events} LIMIT 1").fetchall():
             return NULL
     if not isinstance(guess, dict) or "struct" not in guess:
         return NULL
     fields = {name: inner for name, inner in guess["struct"].items() if name and keys.allows(name)}
-    return {"struct": fields} if fields else NULL
+    return {**guess, "struct": fields} if fields else NULL

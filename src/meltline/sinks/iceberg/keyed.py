@@ -62,12 +62,12 @@ class OpenKeyed:
     def convert(
         self, connection: duckdb.DuckDBPyConnection, events: str, shape: Shape
     ) -> Changes:
-        if self._watch.found(connection, events, shape):
-            return Changes(self._schema.empty_table(), REJECTS.empty_table())
         way = self._way(shape, self._keys.spellings(connection, events, shape,
                                                     self._writer.target.schema))
         connection.register("marked", _marked(connection, events, way.word))
         try:
+            if self._watch.found(connection, "marked", shape, _where(f"op <> {DELETE}")):
+                return Changes(self._schema.empty_table(), REJECTS.empty_table())
             return self._changes(connection, way)
         finally:
             connection.unregister("marked")

@@ -72,7 +72,8 @@ class ManyTables:
             f"${{/{field.strip('/')}}}" if dynamic else self._block.table_identifier or "", dynamic,
             {name: table.writer(epoch, fresh=False) for name, table in self._tables.items()},
             refused, self._block.keyed, self._block.auto_create,
-            KeyFilter(self._block.include_keys, self._block.exclude_keys))
+            KeyFilter(self._block.include_keys, self._block.exclude_keys,
+                      self._block.case_insensitive))
 
     def settle(self, guess: Any) -> bool:
         for name, fields in guess["struct"].items():

@@ -97,7 +97,11 @@ class OpenMany:
     def add(self, converted: Sorted) -> None:
         for name, part in converted.parts:
             if name in self._open and not self._wanting:
-                self._open[name].add(part)
+                sink = self._open[name]
+                sink.add(part)
+                if isinstance(sink, OpenIceberg) and sink.writer.open_files:
+                    # before the next table opens its files: a chunk may hold events of them all
+                    self._make_room()
         self._make_room()
 
     def drain(self, last: bool) -> Iterator[tuple[int, bytes]]:

@@ -46,7 +46,8 @@ class IcebergWriter:
         if self.target is None:
             return OpenGuess(self.keys)
         if self.changes is not None:
-            watch = FieldWatch(self.target.schema, self.keys, self.evolve)
+            watch = FieldWatch(self.target.schema, self.keys, self.evolve,
+                               self.changes.identifiers)
             return OpenKeyed(self._change_writer(place), watch, self.keys)
         return OpenIceberg(self, self.target, place)
 
