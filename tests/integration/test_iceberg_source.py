@@ -96,6 +96,15 @@ def test_before_images(lab: MakeLab) -> None:
         "UPDATE_AFTER", "z")
 
 
+def test_rows_of_one_key_are_one_event_and_counted(lab: MakeLab) -> None:
+    one = lab(disable_export=True)
+    one.run()
+    insert(one, "(1, 'a')", "(1, 'b')", "(2, 'c')")
+    recorder = one.run()
+    assert sorted(str(change[1]) for change in one.changes()) == ["1", "2"]
+    assert sum(result.report.duplicates for result in recorder.results) == 1
+
+
 def test_compaction_is_no_change(lab: MakeLab) -> None:
     one = lab()
     insert(one, "(1, 'a')")
