@@ -17,22 +17,48 @@ from tests.warehouse import Warehouse
 
 KEYS = 30
 REGIONS = ("us", "eu", "asia")
-_COLUMNS = ("id BIGINT, region STRING, amount DECIMAL(12,2), price DOUBLE, note STRING, "
-            "tags ARRAY<STRING>, attrs MAP<STRING, INT>, info STRUCT<a: INT, b: STRING>, "
-            "raw BINARY, at TIMESTAMP")
+_COLUMNS = {
+    "id": "BIGINT", "region": "STRING", "amount": "DECIMAL(12,2)", "price": "DOUBLE",
+    "note": "STRING", "raw": "BINARY", "at": "TIMESTAMP"}
+_NESTED = {
+    "tags": "ARRAY<STRING>", "attrs": "MAP<STRING, INT>", "info": "STRUCT<a: INT, b: STRING>"}
+_VALUES = {
+    "region": ("null", *(f"'{region}'" for region in REGIONS)),
+    "amount": ("null", "1.50", "-0.01", "9999999.99"),
+    "price": ("null", "1.5", "0.0", "-0.0D", "'NaN'"),
+    "note": ("null", "'n'", "''"),
+    "raw": ("null", "X'00FF'"),
+    "at": ("null", "TIMESTAMP '2024-01-01 00:00:00.000001'"),
+    "tags": ("null", "array()", "array(1, null)"),
+    "attrs": ("null", "map(1, 2)", "map(1, null, 2, 3)"),
+    "info": ("null", "named_struct('a', 1, 'b', null)"),
+}
+_CHANGES = ("note = concat(coalesce(note, ''), '+')", "price = -0.0D", "price = double('NaN')",
+            "amount = amount + 0.01", "raw = null, note = null")
+_NESTED_CHANGES = ("attrs = map('k', 7)", "tags = array('n', null)",
+                   "info = named_struct('a', 1, 'b', 'x')")
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How a table is kept. `partition`: none, by a column, by a bucket, or changed half-way."""
+    """How a table is kept. `partition`: none, by a column, by a bucket, or changed half-way.
+
+    `nested` False: only columns of single values, which are read another way.
+    """
 
     version: int
     mode: str
     partition: str = "none"
     format: str = "parquet"
+    nested: bool = True
 
     def __str__(self) -> str:
-        return f"v{self.version}-{self.mode}-{self.partition}-{self.format}"
+        depth = "nested" if self.nested else "flat"
+        return f"v{self.version}-{self.mode}-{self.partition}-{self.format}-{depth}"
+
+    @property
+    def columns(self) -> dict[str, str]:
+        return {**_COLUMNS, **(_NESTED if self.nested else {})}
 
 
 @dataclass
@@ -57,9 +83,13 @@ class History:
         spec = {"region": "PARTITIONED BY (region)", "changed": "PARTITIONED BY (region)",
                 "bucket": "PARTITIONED BY (bucket(3, id))"}.get(self.kind.partition, "")
         self.warehouse.sql("CREATE NAMESPACE IF NOT EXISTS {c}.d")
-        self.run(f"CREATE TABLE {{t}} ({_COLUMNS}) USING iceberg {spec} TBLPROPERTIES ({listed})")
+        columns = ", ".join(f"{name} {type_}" for name, type_ in self.kind.columns.items())
+        self.run(f"CREATE TABLE {{t}} ({columns}) USING iceberg {spec} TBLPROPERTIES ({listed})")
 
     def run(self, statement: str) -> None:
+        if self.kind.format == "orc":
+            # Java's ORC reader gives 0.0 for a -0.0 behind a 0.0, and it is what we compare with
+            statement = statement.replace("-0.0D", "2.5D")
         self.statements.append(statement)
         self.warehouse.sql(statement.replace("{t}", f"{{c}}.{self.identifier}"))
 
@@ -88,10 +118,7 @@ class History:
                  else "INSERT OVERWRITE {t} SELECT * FROM {t} WHERE id % 2 = 0")
 
     def update(self) -> None:
-        change = self.random.choice((
-            "note = concat(coalesce(note, ''), '+')", "price = -0.0D", "price = double('NaN')",
-            "amount = amount + 0.01", "attrs = map('k', 7)", "tags = array('n', null)",
-            "info = named_struct('a', 1, 'b', 'x')", "raw = null, note = null"))
+        change = self.random.choice((*_CHANGES, *(_NESTED_CHANGES if self.kind.nested else ())))
         self.run(f"UPDATE {{t}} SET {change} WHERE {self.some()}")
 
     def nothing(self) -> None:
@@ -168,25 +195,14 @@ class History:
                                    f"id % 5 = {low % 5}"))
 
     def names(self) -> str:
-        return "id, region, amount, price, note, tags, attrs, info, raw, at"
+        return ", ".join(self.kind.columns)
 
     def values(self, ids: list[int]) -> str:
         return ", ".join(self.row(i) for i in ids)
 
     def row(self, key: int) -> str:
-        pick = self.random.choice
-        return (f"({key}L, {pick(('null', *(f'{chr(39)}{r}{chr(39)}' for r in REGIONS)))}, "
-                f"CAST({pick(('null', '1.50', '-0.01', '9999999.99'))} AS DECIMAL(12,2)), "
-                f"CAST({pick(('null', '1.5', '0.0', '-0.0D', _NAN))} AS DOUBLE), "
-                f"{pick(('null', chr(39) + 'n' + chr(39), chr(39) * 2))}, "
-                f"CAST({pick(('null', 'array()', 'array(1, null)'))} AS ARRAY<STRING>), "
-                f"CAST({pick(('null', 'map(1, 2)', 'map(1, null, 2, 3)'))} AS MAP<STRING, INT>), "
-                f"CAST({pick(('null', 'named_struct(1, 1, 2, 2)'.replace('(1, 1, 2, 2)', _S)))} "
-                f"AS STRUCT<a: INT, b: STRING>), "
-                f"CAST({pick(('null', 'X' + chr(39) + '00FF' + chr(39)))} AS BINARY), "
-                f"{pick(('null', _AT))})")
-
-
-_NAN = "'NaN'"
-_S = "('a', 1, 'b', null)"
-_AT = "TIMESTAMP '2024-01-01 00:00:00.000001'"
+        values = [f"{key}L"]
+        for name, type_ in self.kind.columns.items():
+            if name != "id":
+                values.append(f"CAST({self.random.choice(_VALUES[name])} AS {type_})")
+        return f"({', '.join(values)})"

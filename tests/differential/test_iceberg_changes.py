@@ -18,16 +18,18 @@ from tests.warehouse import Warehouse
 KINDS = [
     Kind(1, "copy-on-write"),
     Kind(2, "copy-on-write", "region"),
+    Kind(2, "copy-on-write", nested=False),
     Kind(2, "merge-on-read"),
     Kind(2, "merge-on-read", "changed"),
-    Kind(3, "copy-on-write"),
+    Kind(3, "copy-on-write", "region", nested=False),
     Kind(3, "merge-on-read", "bucket"),
 ]
 FORMATS = [Kind(2, "merge-on-read", "none", "orc"), Kind(2, "merge-on-read", "none", "avro")]
-ALL_KINDS = [Kind(version, mode, partition, format_) for version in (1, 2, 3)
+ALL_KINDS = [Kind(version, mode, partition, format_, nested) for version in (1, 2, 3)
              for mode in ("copy-on-write", "merge-on-read")
              for partition in ("none", "region", "changed", "bucket")
-             for format_ in ("parquet", "orc", "avro")
+             for format_, nested in (("parquet", True), ("parquet", False), ("orc", True),
+                                     ("avro", True))
              if version > 1 or mode == "copy-on-write"]
 WAYS = [Limits(), Limits(split_size=1), Limits(split_size=1, group_rows=1)]
 """Everything in one task; every unit in a task of its own; every group too big for a task."""

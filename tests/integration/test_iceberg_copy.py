@@ -73,3 +73,20 @@ def test_the_copy_equals_its_source(
         lab.run(crash_at="publish.table")
     lab.run()
     assert check_every_snapshot(lab, copy, "prod.orders", "copy.prod.orders") == 5
+
+
+def test_a_new_copy_looks_like_its_source(lab: ChangeLab, copy: Warehouse) -> None:
+    sql = lab.warehouse.sql
+    sql("CREATE TABLE {c}.prod.orders (id BIGINT NOT NULL, region STRING, at TIMESTAMP_NTZ) "
+        "USING iceberg PARTITIONED BY (region, bucket(4, id))")
+    sql("INSERT INTO {c}.prod.orders VALUES (1, 'us', TIMESTAMP_NTZ '2024-01-01 00:00:00')")
+    lab.run()
+    target = copy.table("copy.prod.orders").target()
+    assert [(f.name, str(f.field_type), f.required) for f in target.schema.fields] == [
+        ("id", "long", True), ("region", "string", False), ("at", "timestamp", False)]
+    assert target.schema.identifier_field_ids == [1]
+    assert [(f.name, str(f.transform)) for f in target.spec.fields] == [
+        ("region", "identity"), ("id_bucket", "bucket[4]")]
+    sql("UPDATE {c}.prod.orders SET region = 'eu'")
+    lab.run()
+    assert check_every_snapshot(lab, copy, "prod.orders", "copy.prod.orders") == 2

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from meltline.assembly import sources
 from meltline.errors import PositionLost, RunError, UserError
+from meltline.sources.iceberg.settings import TableSettings
+from meltline.sources.iceberg.units import Limits
 from meltline.testing import PowerCut
 from tests.change_lab import ChangeLab
 from tests.warehouse import Warehouse
@@ -48,6 +52,25 @@ def test_a_load_and_then_changes(lab: MakeLab, mode: str) -> None:
         ("UPDATE_AFTER", "2", {"id": 2, "v": "c"}), ("DELETE", "1", {"id": 1, "v": "a"})]
     one.run()
     assert len(one.changes()) == 4
+
+
+@pytest.mark.parametrize("group_rows", [1, 1000])
+def test_many_tasks_give_what_one_gives(
+    lab: MakeLab, group_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every file a task of its own: rows, and for groups too big for a task their hashes, meet
+    through Spark's shuffle."""
+    limits = Limits(split_size=1, group_rows=group_rows)
+    monkeypatch.setattr(sources, "TableSettings", partial(TableSettings, limits=limits))
+    one = lab()
+    insert(one, *(f"({i}, 'a')" for i in range(50)))
+    insert(one, *(f"({i}, 'b')" for i in range(50, 60)))
+    one.run()
+    one.warehouse.sql("UPDATE {c}.shop.orders SET v = 'z' WHERE id % 20 = 7")
+    one.run()
+    assert sorted(change[2]["id"] for change in one.changes()[:60]) == list(range(60))
+    assert sorted(one.changes()[60:]) == [
+        ("UPDATE_AFTER", str(id_), {"id": id_, "v": "z"}) for id_ in (27, 47, 7)]
 
 
 def test_metadata(lab: MakeLab) -> None:
@@ -94,6 +117,15 @@ def test_before_images(lab: MakeLab) -> None:
     assert before["metadata"]["bulk_action"] is None
     assert (after["metadata"]["iceberg_operation"], after["document"]["v"]) == (
         "UPDATE_AFTER", "z")
+
+
+def test_rows_of_one_key_are_one_event_and_counted(lab: MakeLab) -> None:
+    one = lab(disable_export=True)
+    one.run()
+    insert(one, "(1, 'a')", "(1, 'b')", "(2, 'c')")
+    recorder = one.run()
+    assert sorted(str(change[1]) for change in one.changes()) == ["1", "2"]
+    assert sum(result.report.duplicates for result in recorder.results) == 1
 
 
 def test_compaction_is_no_change(lab: MakeLab) -> None:

@@ -22,6 +22,7 @@ from meltline.engine.sink import Letters
 from meltline.engine.sqlite_ledger import SqliteLedger
 from meltline.engine.work import Match
 from meltline.errors import ConfigError
+from meltline.model.table_like import Like, like_nothing
 from meltline.sinks.file.letters import FileLetters
 from meltline.sinks.file.sink import FileSink
 from meltline.sinks.iceberg.ledger import IcebergLedger
@@ -73,7 +74,8 @@ def _lane(
     ends = []
     for sink in block.sink:
         if sink.iceberg is not None:
-            ends += _ends(block, sink.iceberg, catalogs, base, letters, map_items)
+            like = like_nothing if block.processor else found.like
+            ends += _ends(block, sink.iceberg, catalogs, base, letters, map_items, like)
         elif sink.file is not None:
             made = FileSink(local(sink.file.path, base), dict(sink.file.storage))
             ends.append(SinkEnd(made, sink.file.routes))
@@ -132,20 +134,20 @@ def _place(catalog: CatalogBlock | None, table: str, base: Path) -> tuple[str, .
 
 def _ends(
     block: PipelineBlock, sink: IcebergBlock, catalogs: Catalogs, base: Path,
-    letters: dict[str, Letters], map_items: MapItems,
+    letters: dict[str, Letters], map_items: MapItems, like: Like,
 ) -> list[SinkEnd]:
     """One for each table of a list, else one."""
     dlq = block.dlq_of(sink)
     key = None if dlq is None else _letters(dlq, sink, catalogs, base, letters)
     catalog, drop = catalogs.find(sink.catalog), block.on_error_of(sink) == "drop"
     if sink.dynamic:
-        many = ManyTables(catalog, sink, map_items, _reserved(block, sink, base))
+        many = ManyTables(catalog, sink, map_items, _reserved(block, sink, base), like)
         return [SinkEnd(many, sink.routes, key, drop)]
     if not sink.tables:
-        one = IcebergSink(catalog, sink.label, sink, map_items)
+        one = IcebergSink(catalog, sink.label, sink, map_items, like)
         return [SinkEnd(one, sink.routes, key, drop)]
     return [SinkEnd(
-        IcebergSink(catalog, table.table_identifier, sink.for_table(table), map_items),
+        IcebergSink(catalog, table.table_identifier, sink.for_table(table), map_items, like),
         sink.routes, key, drop, _match(sink, table)) for table in sink.tables]
 
 

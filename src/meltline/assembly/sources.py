@@ -17,6 +17,7 @@ from meltline.engine.pace import Pace
 from meltline.engine.protocols import Source
 from meltline.lake.table import Table
 from meltline.model.history import MAIN
+from meltline.model.table_like import Like, like_nothing
 from meltline.sources.files.settings import CsvSettings, FilesSettings
 from meltline.sources.files.source import FilesSource
 from meltline.sources.iceberg.settings import TableSettings
@@ -25,11 +26,15 @@ from meltline.sources.iceberg.source import IcebergSource
 
 @dataclass(frozen=True)
 class LaneSource:
-    """One independent stream: its lane's name, where it comes from, and how it is paced."""
+    """One independent stream: its lane's name, where it comes from, and how it is paced.
+
+    `like` says what a table for its rows looks like, where the source is a table itself.
+    """
 
     lane: str
     source: Source
     pace: Pace
+    like: Like = like_nothing
 
 
 def find_sources(
@@ -60,7 +65,8 @@ def _table_source(
 
     # an epoch is a snapshot: how long it lasts is not ours to choose
     pace = Pace(table.polling_interval or block.polling_interval, timedelta(0))
-    return LaneSource(table.table_name, IcebergSource(load, settings), pace)
+    source = IcebergSource(load, settings)
+    return LaneSource(table.table_name, source, pace, source.like)
 
 
 def files_settings(block: FilesBlock, base: Path) -> FilesSettings:

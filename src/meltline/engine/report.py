@@ -35,6 +35,7 @@ class TaskReport:
     undecodable: int = 0
     unrouted: int = 0
     skipped: int = 0
+    duplicates: int = 0
     sinks: tuple[SinkReport, ...] = ()
     letters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     samples: tuple[str, ...] = ()
@@ -67,6 +68,7 @@ def total(reports: Iterable[TaskReport], sinks: int) -> TaskReport:
         undecodable=sum(r.undecodable for r in ordered),
         unrouted=sum(r.unrouted for r in ordered),
         skipped=sum(r.skipped for r in ordered),
+        duplicates=sum(r.duplicates for r in ordered),
         sinks=tuple(_sum(r.sinks[i] for r in ordered) for i in range(sinks)),
         letters=letters,
         samples=tuple(s for r in ordered for s in r.samples)[:SAMPLES],

@@ -72,6 +72,10 @@ class Gathered:
     def skipped_files(self) -> int:
         return int(getattr(self.reader, "skipped_files", 0))
 
+    @property
+    def duplicate_keys(self) -> int:
+        return int(getattr(self.reader, "duplicate_keys", 0))
+
     def shape(self) -> Shape:
         raise NotImplementedError("the shape is asked of the reader itself")
 

@@ -151,6 +151,7 @@ class _Task:
         return TaskReport(
             self._work.place.shard, sinks=tuple(sinks), letters=letters,
             samples=tuple(self._bad_samples[:SAMPLES]), skipped=self._work.reader.skipped_files,
+            duplicates=getattr(self._work.reader, "duplicate_keys", 0),
             peak_rss=_peak_rss(), **self._counts)
 
 

@@ -13,6 +13,7 @@ from meltline.engine.sink import Published
 from meltline.engine.token import Token
 from meltline.lake.catalog import Catalog
 from meltline.model.file_closed import FileClosed
+from meltline.model.table_like import Like, like_nothing
 from meltline.sinks.iceberg.fields import KeyFilter
 from meltline.sinks.iceberg.many_writer import UNKNOWN, ManyWriter
 from meltline.sinks.iceberg.one_table import OneTable
@@ -31,8 +32,9 @@ class ManyTables:
 
     def __init__(
         self, catalog: Catalog, block: IcebergBlock, map_items: MapItems,
-        reserved: Collection[str] = (),
+        reserved: Collection[str] = (), like: Like = like_nothing,
     ) -> None:
+        self._like = like
         self._catalog = catalog
         self._map_items = map_items
         self._block = block
@@ -99,7 +101,7 @@ class ManyTables:
         return [commit.result() for commit in commits]
 
     def _one(self, name: str) -> OneTable:
-        return OneTable(self._catalog, name, self._block, self._map_items)
+        return OneTable(self._catalog, name, self._block, self._map_items, self._like)
 
     def _found(self, name: str) -> bool:
         table = self._one(name)

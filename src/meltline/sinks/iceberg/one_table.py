@@ -21,6 +21,7 @@ from meltline.lake.catalog import Catalog
 from meltline.lake.schema import add_columns, widen_columns
 from meltline.lake.spec import spec_count, spec_ids, unpartitioned_spec
 from meltline.lake.table import Table
+from meltline.model.table_like import Like, like_nothing
 from meltline.model.target import TableTarget
 from meltline.sinks.iceberg.changes import ChangeSettings
 from meltline.sinks.iceberg.create import schema_json, spec_json
@@ -36,9 +37,12 @@ class OneTable:
     """Loaded when it is first asked for, and refreshed before every decision."""
 
     def __init__(
-        self, catalog: Catalog, identifier: str, block: IcebergBlock, map_items: MapItems
+        self, catalog: Catalog, identifier: str, block: IcebergBlock, map_items: MapItems,
+        like: Like = like_nothing,
     ) -> None:
+        """`like` is the source's table, if its rows arrive as they are there."""
         self._catalog = catalog
+        self._like = like
         self._map_items = map_items
         self._block = block
         self._keys = KeyFilter(block.include_keys, block.exclude_keys, block.case_insensitive)
@@ -108,7 +112,11 @@ class OneTable:
         table = self.load()
         self._made = None
         if table is None:
-            self._create(iceberg_schema(self._keys.of_table(guess)), None)
+            like = None if self._block.include_keys or self._block.exclude_keys else self._like()
+            if like is not None:
+                self._create(like.schema_json, like.spec_json, like.format_version)
+            else:
+                self._create(iceberg_schema(self._keys.of_table(guess)), None)
             return True
         if not self._block.schema_evolution:
             # somebody else made the table while this one looked for what to make
@@ -146,10 +154,12 @@ class OneTable:
         columns = [column.name for column in schema.columns]
         return self._create(schema_json(schema, self._identifiers(columns)), spec_json(schema))
 
-    def _create(self, schema: str, spec: str | None) -> Table:
+    def _create(self, schema: str, spec: str | None, version: int = 2) -> Table:
+        properties = dict(self._block.table_properties)
+        if version > 2:
+            properties.setdefault("format-version", str(version))
         self._table = self._catalog.create(
-            self.identifier, schema, spec, dict(self._block.table_properties),
-            self._block.table_location)
+            self.identifier, schema, spec, properties, self._block.table_location)
         return self._table
 
     def _target(self, table: Table) -> TableTarget:

@@ -12,6 +12,7 @@ from meltline.engine.sink import Published
 from meltline.engine.token import Token
 from meltline.errors import UserError
 from meltline.lake.catalog import Catalog
+from meltline.model.table_like import Like, like_nothing
 from meltline.sinks.iceberg.one_table import OneTable
 from meltline.sinks.iceberg.writer import IcebergWriter
 
@@ -20,9 +21,10 @@ class IcebergSink:
     """See engine.sink.Sink."""
 
     def __init__(
-        self, catalog: Catalog, identifier: str, block: IcebergBlock, map_items: MapItems
+        self, catalog: Catalog, identifier: str, block: IcebergBlock, map_items: MapItems,
+        like: Like = like_nothing,
     ) -> None:
-        self._table = OneTable(catalog, identifier, block, map_items)
+        self._table = OneTable(catalog, identifier, block, map_items, like)
         self._auto_create = block.auto_create
         self.name = identifier
 

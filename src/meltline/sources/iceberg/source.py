@@ -15,6 +15,7 @@ from meltline.lake.tags import set_tag
 from meltline.model.content import FileChange
 from meltline.model.history import Snapshot, TableHistory
 from meltline.model.plan import Plan, Position, Split
+from meltline.model.table_like import TableLike, fitting_spec, with_identifiers
 from meltline.model.table_view import TableView, parse_schema
 from meltline.sources.iceberg.ancestry import (
     REPLACE,
@@ -49,6 +50,7 @@ class IcebergSource:
         self._load = load
         self._settings = settings
         self._opened: tuple[Table, HistoryReader, ManifestReader] | None = None
+        self._like: TableLike | None = None
 
     def check(self) -> None:
         """At start. Raises UserError for what cannot work, warns of what works only in part."""
@@ -167,6 +169,10 @@ class IcebergSource:
                        "rounds": rounds, "buckets": buckets},
                       sum(unit.weight for unit in task)) for task in tasks]
 
+    def like(self) -> TableLike | None:
+        """What a table for the rows of the last plan looks like: as this one did then."""
+        return self._like
+
     def reader(self) -> IcebergReader:
         return IcebergReader(self._settings.update_before)
 
@@ -202,6 +208,9 @@ class IcebergSource:
             raise UserError(
                 f"snapshot {snapshot.snapshot_id} of table {self._settings.table} lacks an "
                 f"identifier column (field id {min(missing)})")
+        spec = fitting_spec(view.schema_json, history.specs[history.default_spec_id])
+        self._like = TableLike(with_identifiers(view.schema_json, ids), spec,
+                               history.format_version)
         return view
 
     def _contents(self, history: TableHistory, snapshot: Snapshot) -> list[FileChange]:
