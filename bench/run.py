@@ -14,6 +14,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from bench.append_json import append_json
+from bench.changes import COPY_ON_WRITE, FLAT, INSERTS, LINEAGE, MERGE_ON_READ, changes, only_ours
 from bench.memory import ten_million
 from bench.result import render
 from bench.upserts import growth, upserts
@@ -27,7 +28,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=4_000_000)
     parser.add_argument("--upsert-rows", type=int, default=10_000_000,
                         help="rows of the table that upserts go into")
-    parser.add_argument("--only", choices=("append", "upsert"), help="measure only this")
+    parser.add_argument("--only", choices=("append", "upsert", "changes"), help="measure only this")
     parser.add_argument("--full", action="store_true",
                         help="also ten million events in one epoch, with peak memory, and upserts "
                              "into forty million rows")
@@ -38,9 +39,13 @@ def main() -> None:
         shutil.rmtree(folder / name, ignore_errors=True)
     spark = _session(folder)
     results, notes = [], ""
-    if options.only != "upsert":
+    if options.only in (None, "changes"):
+        results += changes(spark, folder, [COPY_ON_WRITE, LINEAGE, FLAT, INSERTS])
+        for name, seconds in only_ours(spark, folder, MERGE_ON_READ):
+            print(f"{name}: {seconds:.2f}s", flush=True)
+    if options.only in (None, "append"):
         results.append(append_json(spark, folder, options.rows))
-    if options.only != "append":
+    if options.only in (None, "upsert"):
         results += upserts(spark, folder, options.upsert_rows)
         sizes = [options.upsert_rows // 10, options.upsert_rows]
         notes = growth(spark, folder, sizes + [4 * options.upsert_rows] * options.full)

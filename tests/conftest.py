@@ -18,6 +18,9 @@ def spark() -> Iterator[SparkSession]:
     """One local Spark for all tests that run pipelines inside this process."""
     session = start_session(SparkSettings(
         app_name="tests", master="local[2]", connectors=("postgresql", "aws"),
-        driver_memory="2g"))
+        driver_memory="2g", config={
+            # UPDATE, DELETE, MERGE and CALL on tables that other engines write
+            "spark.sql.extensions":
+                "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"}))
     yield session
     session.stop()

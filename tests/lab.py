@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 @dataclass
 class Lab:
-    """One pipeline file in a folder of its own. The pipeline is called `lab`."""
+    """One pipeline file in a folder of its own."""
 
     base: Path
     catalog: Mapping[str, str]
@@ -40,6 +40,7 @@ class Lab:
     source: Json = field(default_factory=dict)
     extra: Json = field(default_factory=dict)
     application_keys: Json = field(default_factory=dict)
+    pipeline: str = "lab"
     _files: int = 0
 
     def __post_init__(self) -> None:
@@ -57,7 +58,7 @@ class Lab:
                  for sink in self.sinks]
         # JSON is YAML
         pipeline = {"source": {"files": source}, "sink": sinks, **self.extra}
-        self.file.write_text(json.dumps({"lab": pipeline, **self.application_keys}))
+        self.file.write_text(json.dumps({self.pipeline: pipeline, **self.application_keys}))
 
     def drop_file(self, events: Iterable[Any], name: str | None = None) -> Path:
         """Events as a file in the inbox, renamed into place. A string is written as it is."""

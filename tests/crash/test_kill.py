@@ -48,8 +48,8 @@ def test_killed_at_every_step(make_lab: MakeLab) -> None:
 @pytest.mark.parametrize("kind", OTHERS)
 def test_killed_at_a_sample_of_steps_and_at_a_random_moment(make_lab: MakeLab, kind: str) -> None:
     lab, shop = make_lab(kind, max_files_per_epoch=3), Shop(SEED)
-    kill_at(lab, shop, deal(SEED)[kind])
-    kill_at_random(lab, shop, random.Random(f"{SEED} {kind}"))
+    usual = kill_at(lab, shop, deal(SEED)[kind])
+    kill_at_random(lab, shop, random.Random(f"{SEED} {kind}"), usual)
     finish(lab, shop)
 
 
@@ -77,28 +77,36 @@ def test_soak_of_random_kills(make_lab: MakeLab, kind: str) -> None:
         kill_again_and_again(make_lab(kind, max_files_per_epoch=3), seed, kills=3)
 
 
-def kill_at(lab: Lab, shop: Shop, points: Sequence[str]) -> None:
-    """Each run first mends what the last one left behind, then dies at its own step."""
+def kill_at(lab: Lab, shop: Shop, points: Sequence[str]) -> float:
+    """Each run first mends what the last one left behind, then dies at its own step.
+
+    Returns how many seconds the last one lived.
+    """
+    began = time.monotonic()
     for point in points:
         for _ in range(2):
             lab.drop_file(shop.events(200))
+        began = time.monotonic()
         done = lab.run_process(crash_at=point, check=False)
         assert done.returncode == -signal.SIGKILL, f"{point}: {done.stderr}"
+    return time.monotonic() - began
 
 
 def kill_again_and_again(lab: Lab, seed: int, kills: int) -> None:
     shop, chance = Shop(seed), random.Random(seed)
+    usual = kill_at(lab, shop, ["write"])
     for _ in range(kills):
-        kill_at_random(lab, shop, chance)
+        kill_at_random(lab, shop, chance, usual)
     finish(lab, shop)
 
 
-def kill_at_random(lab: Lab, shop: Shop, chance: random.Random) -> None:
+def kill_at_random(lab: Lab, shop: Shop, chance: random.Random, usual: float) -> None:
+    """`usual` is about how long a run takes to its first epoch: mostly Spark's start, in which
+    there is nothing to break."""
     for _ in range(6):
         lab.drop_file(shop.events(100))
     process = lab.start_process()
-    # Spark takes some seconds to start: most kills must come after that
-    time.sleep(chance.uniform(5.0, 11.0))
+    time.sleep(chance.uniform(0.7, 1.3) * usual)
     process.send_signal(signal.SIGKILL)
     process.communicate()
 

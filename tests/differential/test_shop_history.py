@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from meltline.assembly import pipeline
+from meltline.assembly import sources
 from meltline.engine.crash import POINTS
 from meltline.sources.files import cutting
 from meltline.testing import PowerCut
@@ -56,12 +56,12 @@ def cut_small(monkeypatch: pytest.MonkeyPatch, chance: random.Random) -> None:
     size = chance.choice([1 << 10, 4 << 10, 1 << 20])
     monkeypatch.setattr(cutting, "SMALL", size)
     monkeypatch.setattr(cutting, "OPEN_COST", chance.choice([1, 1 << 10]))
-    whole = pipeline.files_settings
+    whole = sources.files_settings
 
     def with_size(*arguments: Any) -> Any:
         return replace(whole(*arguments), split_size=size)
 
-    monkeypatch.setattr(pipeline, "files_settings", with_size)
+    monkeypatch.setattr(sources, "files_settings", with_size)
 
 
 def live(lab: Lab, seed: int, runs: int) -> None:

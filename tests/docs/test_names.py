@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
+from typing import get_args
 
 import pytest
 from prometheus_client.metrics_core import Metric
@@ -13,10 +14,14 @@ from pydantic import BaseModel
 from meltline.cli.main import parser
 from meltline.config.fields import keys, models
 from meltline.config.processors import ProcessorBlock
+from meltline.config.sink_iceberg import DeleteMode, IcebergSink
+from meltline.config.table_block import TableBlock
 from meltline.engine import crash
 from meltline.engine.token import Token
 from meltline.expressions.functions import SIGNATURES
 from meltline.expressions.syntax import TYPE_NAMES
+from meltline.kernels.operation import WORDS
+from meltline.kernels.write_settings import REFUSED
 from meltline.model.dead_letter import DEAD_LETTERS
 from meltline.observe.metrics import Metrics
 from meltline.sinks.iceberg import summary
@@ -27,6 +32,8 @@ EXPRESSIONS = "docs/reference/expressions.md"
 GUARANTEES = "docs/guarantees.md"
 OPERATIONS = "docs/operations.md"
 PROCESSORS = "docs/reference/processors.md"
+CHANGES = "docs/changes.md"
+TABLES = "docs/tables.md"
 PROPERTIES = "docs/reference/table-properties.md"
 
 
@@ -167,3 +174,24 @@ def test_a_folder_of_the_package_is_on_the_map(folder: str) -> None:
 @pytest.mark.parametrize("target", re.findall(r"^([a-z-]+):.*## ", read("Makefile"), re.M))
 def test_a_target_with_a_text_is_phony(target: str) -> None:
     assert re.search(rf"^\.PHONY:.*\b{target}\b", read("Makefile"), re.M)
+
+
+def test_every_word_of_an_operation_and_every_delete_mode_is_explained() -> None:
+    words = {word for listed in WORDS.values() for word in listed}
+    table = section(CHANGES, "Operations")
+    assert [word for word in sorted(words) if f"`{word}`" not in table] == []
+    modes = section(CHANGES, "Delete modes")
+    assert [mode for mode in get_args(DeleteMode) if f"| `{mode}` |" not in modes] == []
+
+
+def test_every_key_that_names_tables_is_explained() -> None:
+    text = section(CHANGES, "Many tables")
+    keys = [*IcebergSink.model_fields, *TableBlock.model_fields]
+    wanted = [key for key in keys if "table" in key and key not in (
+        "table_properties", "table_schema", "table_location")]
+    assert [key for key in [*wanted, "route_field", "route_regex"] if f"`{key}" not in text] == []
+
+
+def test_every_refused_write_property_is_named() -> None:
+    text = section(TABLES, "Write properties")
+    assert [key for key in REFUSED if f"`{key}`" not in text] == []

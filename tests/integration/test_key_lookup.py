@@ -192,3 +192,33 @@ def test_another_branch(warehouse: Warehouse, version: int) -> None:
     assert len(warehouse.rows("d.t")) == 60
     found = warehouse.sql("SELECT * FROM {c}.d.t VERSION AS OF 'audit'")
     assert {r["id"]: r for r in found} == {key[0]: r for key, r in upserts.rows.items()}
+
+
+def test_after_changes_of_schema_and_partitions(warehouse: Warehouse, version: int) -> None:
+    """A renamed and promoted key, in files of two partition specs."""
+    warehouse.sql(f"CREATE TABLE {{c}}.d.t (k INT, v STRING) USING iceberg "
+                  f"PARTITIONED BY (bucket(3, k)) TBLPROPERTIES ('format-version'='{version}')")
+    warehouse.sql("INSERT INTO {c}.d.t SELECT CAST(id AS INT), 'old' FROM range(20)")
+    warehouse.sql("ALTER TABLE {c}.d.t RENAME COLUMN k TO id")
+    warehouse.sql("ALTER TABLE {c}.d.t ALTER COLUMN id TYPE BIGINT")
+    table = warehouse.table("d.t")
+    table.java.updateSpec().removeField("k_bucket").addField("v").commit()
+    warehouse.sql("INSERT INTO {c}.d.t SELECT id, 'new' FROM range(20, 30)")
+    upserts = Upserts(warehouse, "d.t", ("id",))
+    upserts.know([{"id": id_, "v": "old" if id_ < 20 else "new"} for id_ in range(30)])
+    upserts.apply([{"id": id_, "v": "newest"} for id_ in (3, 25, 2**40)], [{"id": 4}, {"id": 26}])
+    upserts.check()
+    upserts.mode = "copy-on-write"
+    upserts.apply([{"id": id_, "v": "last"} for id_ in (5, 25, 27)], [{"id": 3}])
+    upserts.check()
+
+
+def test_keys_of_two_columns(warehouse: Warehouse, version: int) -> None:
+    upserts = create(warehouse, version, "identity")
+    upserts.keys = ("region", "id")
+    upserts.rows = {upserts.key(one): one for one in upserts.rows.values()}
+    upserts.apply([row(1), {"id": 1, "region": "r9", "value": "other"}], [row(2)])
+    upserts.check()
+    many = [row(id_, "many") for id_ in range(300)]
+    upserts.apply(many, [{"id": 1, "region": "r9"}])
+    upserts.check()

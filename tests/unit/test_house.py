@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
                "processors"},
     "lake": {"model", "errors", "redact", "kernels"},
     "sources": {"model", "errors", "redact", "expressions", "config", "codecs", "kernels",
-                "engine"},
+                "engine", "lake"},
     "sinks": {"model", "errors", "redact", "expressions", "config", "codecs", "kernels", "engine",
               "lake"},
     "spark": {"model", "errors", "redact", "engine"},

@@ -84,8 +84,8 @@ class Application:
         return [LaneRunner(
             Lane(plan, ledger, owner, self.jobs.run, lambda: time.time_ns() // 1_000_000,
                  crash),
-            parts.pace, listener, once, retry=block.on_failure == "retry")
-            for plan in parts.lanes]
+            pace, listener, once, retry=block.on_failure == "retry")
+            for plan, pace in zip(parts.lanes, parts.paces, strict=True)]
 
 
 @contextmanager

@@ -33,6 +33,9 @@ def resolve(block: CatalogBlock | None, base: Path) -> CatalogBlock:
 def catalogs_of(pipeline: PipelineBlock, base: Path) -> list[CatalogBlock]:
     """Every catalog a pipeline uses, resolved."""
     blocks: list[CatalogBlock | None] = []
+    if pipeline.source.iceberg is not None:
+        source = pipeline.source.iceberg
+        blocks += [table.catalog or source.catalog for table in source.tables]
     for sink in pipeline.sink:
         if sink.iceberg is not None:
             blocks.append(sink.iceberg.catalog)

@@ -7,40 +7,42 @@ from datetime import timedelta
 from pathlib import Path
 
 from meltline.assembly.catalogs import Catalogs, resolve
+from meltline.assembly.sources import LaneSource, find_sources, local
 from meltline.config.catalog import CatalogBlock
 from meltline.config.digest import configuration_digest
 from meltline.config.dlq import DlqBlock
 from meltline.config.pipeline import PipelineBlock
 from meltline.config.sink_iceberg import IcebergSink as IcebergBlock
-from meltline.config.source_files import FilesSource as FilesBlock
 from meltline.config.table_block import TableBlock
 from meltline.engine.lane import LanePlan, SinkEnd
 from meltline.engine.ledger import Ledger, ReadOnlyLedger
-from meltline.engine.letters import LINE
 from meltline.engine.pace import Pace
-from meltline.engine.protocols import MapItems
+from meltline.engine.protocols import Checked, MapItems
 from meltline.engine.sink import Letters
 from meltline.engine.sqlite_ledger import SqliteLedger
 from meltline.engine.work import Match
 from meltline.errors import ConfigError
 from meltline.sinks.file.letters import FileLetters
+from meltline.sinks.file.sink import FileSink
 from meltline.sinks.iceberg.ledger import IcebergLedger
 from meltline.sinks.iceberg.letters import IcebergLetters
 from meltline.sinks.iceberg.many_tables import ManyTables
 from meltline.sinks.iceberg.sink import IcebergSink
-from meltline.sources.files.settings import CsvSettings, FilesSettings
-from meltline.sources.files.source import FilesSource
 
 
 @dataclass(frozen=True)
 class PipelineParts:
+    """`paces` has one entry per lane."""
+
     name: str
     lanes: tuple[LanePlan, ...]
-    pace: Pace
+    paces: tuple[Pace, ...]
 
     def check(self) -> None:
-        """Start-up checks of every sink and dead-letter target. Raises UserError."""
+        """Start-up checks of every source, sink and dead-letter target. Raises UserError."""
         for lane in self.lanes:
+            if isinstance(lane.source, Checked):
+                lane.source.check()
             for end in lane.sinks:
                 end.sink.check()
             for letters in lane.letters:
@@ -51,25 +53,37 @@ def assemble(
     name: str, block: PipelineBlock, catalogs: Catalogs, base: Path, parallelism: int,
     map_items: MapItems,
 ) -> PipelineParts:
-    """Opens catalogs, creates nothing. `map_items` is for sinks that have to look rows up."""
-    files = block.source.files
-    if files is None:
-        raise ConfigError(f'pipeline "{name}" has no source')
+    """Opens catalogs, creates nothing. Lanes share nothing but Spark and the catalogs.
+
+    `map_items` is for sinks that have to look rows up.
+    """
     _check_places(name, block, base)
+    lanes, paces = [], []
+    for found in find_sources(name, block, catalogs, base, _commit_interval(block)):
+        lanes.append(_lane(name, block, found, catalogs, base, parallelism, map_items))
+        paces.append(found.pace)
+    return PipelineParts(name, tuple(lanes), tuple(paces))
+
+
+def _lane(
+    name: str, block: PipelineBlock, found: LaneSource, catalogs: Catalogs, base: Path,
+    parallelism: int, map_items: MapItems,
+) -> LanePlan:
     letters: dict[str, Letters] = {}
     ends = []
     for sink in block.sink:
         if sink.iceberg is not None:
             ends += _ends(block, sink.iceberg, catalogs, base, letters, map_items)
-    lane = LanePlan(
-        pipeline=name, name="files",
-        source=FilesSource(files_settings(files, base), with_line=_uses_lines(block)),
-        sinks=tuple(ends), processors=block.processor, routes=tuple(block.routes.items()),
-        letters=tuple(letters.values()), source_letters=_source_letters(block, ends, letters,
-                                                                        catalogs, base),
+        elif sink.file is not None:
+            made = FileSink(local(sink.file.path, base), dict(sink.file.storage))
+            ends.append(SinkEnd(made, sink.file.routes))
+    source_letters = _source_letters(block, ends, letters, catalogs, base)
+    return LanePlan(
+        pipeline=name, name=found.lane, source=found.source, sinks=tuple(ends),
+        processors=block.processor, routes=tuple(block.routes.items()),
+        letters=tuple(letters.values()), source_letters=source_letters,
         drop_undecodable=block.on_error == "drop", parallelism=parallelism,
         config=configuration_digest(block))
-    return PipelineParts(name, (lane,), Pace(files.polling_interval, _commit_interval(block)))
 
 
 def open_ledger(name: str, block: PipelineBlock, catalogs: Catalogs, base: Path) -> Ledger:
@@ -86,22 +100,6 @@ def find_ledger(
         path = base / block.ledger.sqlite.path
         return SqliteLedger(path, name) if path.exists() else None
     return IcebergLedger.find(catalogs.find(_first_catalog(block)), _namespace(block), name)
-
-
-def files_settings(block: FilesBlock, base: Path) -> FilesSettings:
-    codec = block.codec
-    csv = CsvSettings()
-    if codec.csv is not None:
-        csv = CsvSettings(codec.csv.delimiter, codec.csv.quote_character, codec.csv.header,
-                          codec.csv.detect_header)
-    return FilesSettings(
-        paths=tuple(_local(path, base) for path in block.paths), codec=codec.kind,  # type: ignore[arg-type]
-        json_key=codec.json_.key_name if codec.json_ else None, csv=csv,
-        compression=block.compression,
-        settle_time=block.settle_time, max_files_per_epoch=block.max_files_per_epoch,
-        max_bytes_per_epoch=block.max_bytes_per_epoch, ignore_suffixes=block.ignore_suffixes,
-        missing_files=block.missing_files, storage=dict(block.storage),
-        max_line_size=block.max_line_size)
 
 
 def _check_places(name: str, block: PipelineBlock, base: Path) -> None:
@@ -185,7 +183,7 @@ def _letters(
         made = FileLetters(location, {**region, **dlq.s3.storage})
     else:
         path, storage = (dlq.file.path, dlq.file.storage) if dlq.file else (".", {})
-        made = FileLetters(_local(path, base), dict(storage))
+        made = FileLetters(local(path, base), dict(storage))
     known.setdefault(made.key, made)
     return made.key
 
@@ -199,16 +197,6 @@ def _source_letters(
         first = block.sink[0].iceberg
         return _letters(block.dlq, first, catalogs, base, letters)
     return next((end.letters for end in ends if end.letters), None)
-
-
-def _uses_lines(block: PipelineBlock) -> bool:
-    """Whether an expression asks for the metadata `line`, which costs a count of the lines."""
-    texts = [*block.routes.values(), *(part.model_dump_json() for part in block.processor)]
-    return any("getMetadata" in text and LINE in text for text in texts)
-
-
-def _local(path: str, base: Path) -> str:
-    return path if "://" in path else str(base / path)
 
 
 def _commit_interval(block: PipelineBlock) -> timedelta:

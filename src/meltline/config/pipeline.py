@@ -16,8 +16,10 @@ from meltline.config.properties import FrozenMap
 from meltline.config.refused import Refused
 from meltline.config.routes import DEFAULT_ROUTE, Routes
 from meltline.config.shared_table import shared_table
+from meltline.config.sink_file import FileSink
 from meltline.config.sink_iceberg import IcebergSink, OnError
 from meltline.config.source_files import FilesSource
+from meltline.config.source_iceberg import IcebergSource
 from meltline.config.strict import Strict
 from meltline.config.suggest import choice_hint
 
@@ -28,12 +30,16 @@ class SourceBlock(OneKind):
     files: FilesSource | None = Field(
         default=None, description="Files on local disk or in an object store."
     )
+    iceberg: IcebergSource | None = Field(
+        default=None, description="Iceberg tables: their rows, then their changes."
+    )
 
 
 class SinkBlock(OneKind):
     """Exactly one sink per entry of the list."""
 
     iceberg: IcebergSink | None = Field(default=None, description="An Iceberg table.")
+    file: FileSink | None = Field(default=None, description="Files of JSON lines.")
 
 
 class PipelineBlock(Strict):
@@ -97,18 +103,20 @@ class PipelineBlock(Strict):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         for index, sink in enumerate(self.sink):
+            chosen = sink.iceberg or sink.file
+            if chosen is not None:
+                self._check_routes(chosen, sink.kind, index)
             if sink.iceberg is not None:
-                self._check_routes(sink.iceberg, index)
                 self._check_table(sink.iceberg, index)
         return self
 
-    def _check_routes(self, sink: IcebergSink, index: int) -> None:
+    def _check_routes(self, sink: IcebergSink | FileSink, kind: str, index: int) -> None:
         for number, name in enumerate(sink.routes):
             if name not in self.routes and name != DEFAULT_ROUTE:
                 raise Refused(
                     f'route "{name}" is not declared in this pipeline',
                     hint=choice_hint(name, [*self.routes, DEFAULT_ROUTE], "routes"),
-                    at=("sink", index, "iceberg", "routes", number),
+                    at=("sink", index, kind, "routes", number),
                 )
 
     def _check_table(self, sink: IcebergSink, index: int) -> None:

@@ -10,12 +10,11 @@ import pyarrow.compute as pc
 
 from meltline.codecs.json import mark_invalid
 from meltline.config.processors import ProcessorBlock
+from meltline.config.routes import DEFAULT_ROUTE
 from meltline.engine.work import Match
 from meltline.expressions import compile_condition, compile_format, quote_literal
 from meltline.model.event import BAD, Shape
 from meltline.processors.chain import compile_processors
-
-DEFAULT_ROUTE = "_default"
 
 
 class Flow:

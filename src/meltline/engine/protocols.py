@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
@@ -76,3 +76,10 @@ class Source(Protocol):
     def lag(self, after: Position | None, blobs: Blobs) -> int | None:
         """How much is waiting (files, offsets, ...), for people. None when unknown."""
 
+
+@runtime_checkable
+class Checked(Protocol):
+    """A source that can say beforehand what will not work."""
+
+    def check(self) -> None:
+        """At start: raises UserError."""

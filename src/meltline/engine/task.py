@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -33,7 +32,6 @@ def gather_task(work: TaskWork, parts: Iterable[Part]) -> TaskReport:
     waiting: list[list[bytes]] = [[] for _ in work.sinks]
     for part in parts:
         waiting[part.sink].append(part.content)
-    _crash_on_cue(work, "task.gather")
     sinks = [sink.writer.gather(work.place, waiting[i]) if waiting[i] else SinkReport()
              for i, sink in enumerate(work.sinks)]
     return TaskReport(work.place.shard, sinks=tuple(sinks), peak_rss=_peak_rss())
@@ -59,7 +57,6 @@ class _Task:
         try:
             for shape, chunk in self._chunks():
                 self._chunk(connection, shape, chunk)
-                _crash_on_cue(self._work, "task.chunk")
                 yield from self._drain(last=False)
             yield from self._drain(last=True)
             yield self._report()
@@ -144,7 +141,6 @@ class _Task:
         return self._flows[key]
 
     def _report(self) -> TaskReport:
-        _crash_on_cue(self._work, "task.finish")
         sinks = []
         for i, sink in enumerate(self._sinks):
             done = sink.finish()
@@ -160,9 +156,3 @@ class _Task:
 
 def _peak_rss() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-
-
-def _crash_on_cue(work: TaskWork, point: str) -> None:
-    """For tests: die like a lost machine, without any cleaning up."""
-    if work.crash_at == point:
-        os.kill(os.getpid(), 9)

@@ -118,4 +118,3 @@ class TaskWork:
     sinks: tuple[SinkPart, ...]
     letters: tuple[tuple[str, LetterWriter], ...] = ()
     source_letters: str | None = None
-    crash_at: str | None = None

@@ -22,6 +22,15 @@ _DICTIONARY = "write.parquet.dict-encoding-enabled.column."
 _METRICS = "write.metadata.metrics."
 
 
+REFUSED = {
+    "write.format.default": ("parquet", "only parquet is written"),
+    "write.delete.format.default": ("parquet", "only parquet is written"),
+    "encryption.key-id": ("", "encrypted tables cannot be written"),
+    "write.location-provider.impl": ("", "files are named by Meltline, not by a class of Java"),
+}
+"""Properties that can have no other value than this one, and why."""
+
+
 @dataclass(frozen=True)
 class WriteSettings:
     """`row_group` None: as large as memory allows. `dictionary` and `bloom` are by column name;
@@ -63,15 +72,10 @@ def check_properties(table: str, properties: Mapping[str, str]) -> None:
 
 
 def _check(properties: Mapping[str, str]) -> None:
-    for key in ("write.format.default", "write.delete.format.default"):
-        value = properties.get(key) or "parquet"
-        if value.lower() != "parquet":
-            raise _wrong(key, value, "only parquet is written", f"{key}: parquet")
-    for key, why in (("encryption.key-id", "encrypted tables cannot be written"),
-                     ("write.location-provider.impl",
-                      "files are named by Meltline, not by a class of Java")):
-        if given := properties.get(key):
-            raise _wrong(key, given, why, f'{key}: ""')
+    for key, (only, why) in REFUSED.items():
+        value = properties.get(key) or only
+        if value.lower() != only:
+            raise _wrong(key, value, why, f'{key}: {only or chr(34) * 2}')
     for deletes in (False, True):
         write_settings(properties, deletes)
     for key, value in properties.items():

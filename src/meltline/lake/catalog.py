@@ -7,7 +7,6 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
-from meltline.errors import UserError
 from meltline.lake.jvm import Jvm, exception_names, java_errors, translate
 from meltline.lake.table import Table
 
@@ -59,14 +58,10 @@ class Catalog:
             builder = builder.withProperties(self.jvm.map(properties or {}))
             try:
                 return Table(self.jvm, identifier, builder.create())
-            except Py4JJavaError as error:
-                names = exception_names(error)
-                if "AlreadyExistsException" not in names and "CommitFailedException" not in names:
+            except Py4JJavaError:
+                if (table := self.load(identifier)) is None:
                     raise
-        table = self.load(identifier)
-        if table is None:
-            raise UserError(f"table {identifier} was neither created nor found")
-        return table
+                return table
 
     def tables(self, namespace: str) -> list[str]:
         """The identifiers of the tables right in a namespace; none when there is no such thing."""
@@ -94,8 +89,9 @@ class Catalog:
         try:
             if not self.java.namespaceExists(namespace):
                 self.java.createNamespace(namespace)
-        except Py4JJavaError as error:
-            if "AlreadyExistsException" not in exception_names(error):
+        except Py4JJavaError:
+            # somebody else was faster; not every catalog says so in the same words
+            if not self.java.namespaceExists(namespace):
                 raise
 
     def _named(self, identifier: str) -> Any:

@@ -76,15 +76,18 @@ def _update(table: Table, transaction: Any, change: Change) -> Any:
             or (change.data_files and change.basis is not None)):
         return _row_delta(table, transaction, change)
     update = transaction.newAppend()
-    for file in parse_data_files(table, change.data_files):
-        update.appendFile(file)
+    _add(table, update, change.data_files, "AppendFiles", "appendFile")
     return update
+
+
+def _add(table: Table, update: Any, contents: Sequence[str], interface: str, method: str) -> None:
+    if contents:
+        call_each(table, parse_data_files(table, contents), update, interface, method)
 
 
 def _row_delta(table: Table, transaction: Any, change: Change) -> Any:
     update = transaction.newRowDelta()
-    for file in parse_data_files(table, change.data_files):
-        update.addRows(file)
+    _add(table, update, change.data_files, "RowDelta", "addRows")
     for contents, method in ((change.delete_files, "addDeletes"),
                              (change.removed_delete_files, "removeDeletes")):
         if contents:
@@ -103,10 +106,9 @@ def _overwrite(table: Table, transaction: Any, change: Change) -> Any:
         raise ValueError("an overwrite adds no delete files")
     sets = table.jvm.iceberg.util
     update = transaction.newOverwrite()
-    for file in parse_data_files(table, change.data_files):
-        update.addFile(file)
+    _add(table, update, change.data_files, "OverwriteFiles", "addFile")
     update.deleteFiles(
-        sets.DataFileSet.of(java_list(table, parse_data_files(table, change.removed_data_files))),
+        sets.DataFileSet.of(parse_data_files(table, change.removed_data_files)),
         sets.DeleteFileSet.of(parse_delete_files(table, change.removed_delete_files)))
     if change.basis is not None:
         _validate_from(table, update, change.basis)

@@ -14,6 +14,10 @@ def spec_count(table: Table) -> int:
     return int(table.java.specs().size())
 
 
+def spec_ids(table: Table) -> frozenset[int]:
+    return frozenset(int(id_) for id_ in list(table.java.specs().keySet()))
+
+
 def unpartitioned_spec(table: Table) -> str:
     """Iceberg's JSON of a spec without fields, added beside the others when there is none.
 

@@ -38,6 +38,14 @@ class Table:
         return self.jvm.texts(self.java.properties())
 
     @property
+    def uuid(self) -> str:
+        return str(self.java.uuid())
+
+    @property
+    def schema_id(self) -> int:
+        return int(self.java.schema().schemaId())
+
+    @property
     def location(self) -> str:
         return str(self.java.location())
 
@@ -52,7 +60,7 @@ class Table:
             parsers = self.jvm.iceberg
             return TableTarget(
                 table=self.identifier,
-                uuid=str(self.java.uuid()),
+                uuid=self.uuid,
                 schema_json=str(parsers.SchemaParser.toJson(self.java.schema())),
                 spec_json=str(parsers.PartitionSpecParser.toJson(self.java.spec())),
                 location=self.location,

@@ -11,6 +11,8 @@ from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table.sorting import SortOrder
 
+from meltline.errors import UserError
+
 UNSORTED = '{"order-id":0,"fields":[]}'
 
 
@@ -30,7 +32,13 @@ class TableTarget:
 
     @cached_property
     def schema(self) -> Schema:
-        return Schema.model_validate_json(self.schema_json)
+        try:
+            return Schema.model_validate_json(self.schema_json)
+        except (ValueError, TypeError, NotImplementedError) as error:
+            # a default value of nanoseconds, or a type that is newer than this version
+            raise UserError(f"the schema of table {self.table} cannot be read: "
+                            f"{str(error).splitlines()[0]}",
+                            hint="drop the column, or its default value") from None
 
     @cached_property
     def spec(self) -> PartitionSpec:

@@ -18,6 +18,7 @@ from meltline.engine.report import TaskReport
 from meltline.engine.task import gather_task, run_task
 from meltline.engine.work import TaskWork
 from meltline.redact import redact
+from meltline.spark.rounds import after_rounds, task_count
 
 _ERROR = "meltline-error"
 
@@ -50,7 +51,7 @@ class SparkJobs:
         rows = self._rows[description] = self._context.accumulator(0)
         buckets = bucket_count(works, self.parallelism)
         works = with_buckets(works, buckets)
-        some, count = works[0], len(works)
+        some, count = works[0], task_count(works)
 
         def first(work: TaskWork) -> Iterator[tuple[int, Outcome]]:
             for bucket, outcome in _first_stage(work, run_id):
@@ -62,7 +63,7 @@ class SparkJobs:
             return _second_stage(second_stage(some, count, bucket), run_id, arrived)
 
         try:
-            outcomes = self._context.parallelize(works, len(works)).flatMap(first)
+            outcomes = after_rounds(self._context, works).flatMap(first)
             if buckets:
                 done = outcomes.partitionBy(buckets, _own_bucket).mapPartitionsWithIndex(second)
             else:

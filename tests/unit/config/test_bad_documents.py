@@ -48,7 +48,7 @@ def test_a_single_problem_keeps_its_facts_as_attributes(
         load("p:\n  source: {files: {paths: [a]}}\n  sink: [{iceburg: {}}]\n")
     assert raised.value.what == 'unknown key "iceburg"'
     assert raised.value.at == "p.yaml:3 p.sink[0].iceburg"
-    assert raised.value.hint == 'did you mean "iceberg"? valid keys: iceberg'
+    assert raised.value.hint == 'did you mean "iceberg"? valid keys: iceberg, file'
 
 
 def test_nothing_of_the_validation_library_shows_in_a_traceback(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from meltline.errors import UserError
 from meltline.model.target import TableTarget
 
 SCHEMA = ('{"type":"struct","schema-id":7,"fields":['
@@ -26,6 +27,14 @@ def test_schema_and_spec_are_parsed() -> None:
     assert target().schema.schema_id == 7
     assert target().schema.find_field("k").required
     assert target().spec.spec_id == 3
+
+
+@pytest.mark.parametrize("field", [
+    '"type":"timestamp_ns","write-default":"2026-01-01T00:00:00.000000000"', '"type":"unheard-of"'])
+def test_a_schema_that_cannot_be_read_is_an_error_of_the_user(field: str) -> None:
+    made = target(schema_json=SCHEMA.replace('"type":"long"', field))
+    with pytest.raises(UserError, match=r"the schema of table db\.t cannot be read: "):
+        _ = made.schema
 
 
 LOCATIONS = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from meltline.config.sink_iceberg import IcebergSink as IcebergBlock
@@ -11,14 +12,14 @@ from meltline.engine.epoch import Epoch
 from meltline.engine.protocols import MapItems
 from meltline.engine.sink import Published
 from meltline.engine.token import Token
-from meltline.errors import RunError, UserError
+from meltline.errors import Retryable, RunError, UserError
 from meltline.kernels.infer import additions, iceberg_schema
 from meltline.kernels.spelling import spell_as
 from meltline.kernels.widen import widenings
 from meltline.kernels.write_settings import check_properties
 from meltline.lake.catalog import Catalog
 from meltline.lake.schema import add_columns, widen_columns
-from meltline.lake.spec import spec_count, unpartitioned_spec
+from meltline.lake.spec import spec_count, spec_ids, unpartitioned_spec
 from meltline.lake.table import Table
 from meltline.model.target import TableTarget
 from meltline.sinks.iceberg.changes import ChangeSettings
@@ -27,6 +28,7 @@ from meltline.sinks.iceberg.delete_plan import UNPARTITIONED, DeletePlan, plan_d
 from meltline.sinks.iceberg.fields import KeyFilter
 from meltline.sinks.iceberg.lookup_publish import publish_looked_up
 from meltline.sinks.iceberg.publish import Publisher, find_published, load_token
+from meltline.sinks.iceberg.still_valid import Written, check_still_valid, written_for
 from meltline.sinks.iceberg.writer import IcebergWriter
 
 
@@ -42,6 +44,7 @@ class OneTable:
         self._keys = KeyFilter(block.include_keys, block.exclude_keys, block.case_insensitive)
         self._table: Table | None = None
         self._made: IcebergWriter | None = None
+        self._written: Written | None = None
         self.identifier = identifier
 
     def check(self) -> None:
@@ -57,8 +60,12 @@ class OneTable:
     def load(self) -> Table | None:
         if self._table is None:
             self._table = self._catalog.load(self.identifier)
-        else:
+            return self._table
+        try:
             self._table.refresh()
+        except Retryable:
+            # dropped, or another table of the same name: what was known of it is no use
+            self._table = self._catalog.load(self.identifier)
         return self._table
 
     def token(self, pipeline: str, lane: str) -> Token | None:
@@ -88,8 +95,13 @@ class OneTable:
         batch_id = epoch.batch_id(self.identifier)
         if table is None:
             return IcebergWriter(None, batch_id, keys=self._keys)
-        return IcebergWriter(self._target(table), batch_id, self._block.schema_evolution,
-                             self._keys, changes=self._changes(table))
+        plan = self._deletes(table)
+        changes = None if plan is None else self._changes(table, plan)
+        target = self._target(table)
+        self._written = written_for(target, spec_ids(table), plan,
+                                    None if changes is None else changes.key_spec)
+        return IcebergWriter(target, batch_id, self._block.schema_evolution, self._keys,
+                             changes=changes)
 
     def settle(self, guess: Any) -> bool:
         """Make the table, or columns, for events that have no place yet."""
@@ -98,6 +110,9 @@ class OneTable:
         if table is None:
             self._create(iceberg_schema(self._keys.of_table(guess)), None)
             return True
+        if not self._block.schema_evolution:
+            # somebody else made the table while this one looked for what to make
+            return False
         schema = table.target().schema
         added = add_columns(table, additions(schema, self._keys.of_table(guess, schema)),
                             self._block.case_insensitive)
@@ -110,11 +125,16 @@ class OneTable:
         self._made = None
         if table is None:
             raise RunError(f"table {self.identifier} is gone since the epoch was written")
-        publisher = Publisher(table, epoch, owner, self._block.branch)
-        plan = self._deletes(table)
+        written = self._written
+        if written is None:
+            raise RunError(f"nothing was written for table {self.identifier}")
+        publisher = Publisher(table, epoch, owner, self._block.branch,
+                              partial(_check_still_valid, table, written))
+        plan = written.plan
         if plan is None or plan.mode == "equality":
             return publisher.reports(reports)
-        schema = table.target().schema
+        publisher.check()
+        schema = written.target.schema
         ids = [schema.find_field(name).field_id for name in plan.identifiers]
         return publish_looked_up(publisher, reports, ids, plan.mode, self._map_items,
                                  self._block.write_properties)
@@ -151,12 +171,17 @@ class OneTable:
         wanted = self._block.identifier_columns
         return [spell_as(name, columns) for name in wanted] if self._keys.any_case else wanted
 
-    def _changes(self, table: Table) -> ChangeSettings | None:
-        plan = self._deletes(table)
-        if plan is None:
-            return None
+    def _changes(self, table: Table, plan: DeletePlan) -> ChangeSettings:
         spec = UNPARTITIONED
         if plan.mode == "equality":
             spec = table.target().spec_json if plan.scoped else unpartitioned_spec(table)
         return ChangeSettings(self._block.operation, plan.identifiers,
                               self._block.deduplicate_inserts, spec)
+
+
+def _check_still_valid(table: Table, written: Written) -> None:
+    """Mostly nothing has changed: three ids say so."""
+    ids, target = spec_ids(table), written.target
+    if (table.uuid, table.schema_id, ids) != (target.uuid, target.schema.schema_id,
+                                              written.spec_ids):
+        check_still_valid(written, table.target(), ids)

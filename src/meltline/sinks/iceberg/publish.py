@@ -34,12 +34,16 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class Publisher:
-    """One epoch on its way to one table, or to a branch of it."""
+    """One epoch on its way to one table, or to a branch of it.
+
+    `check` raises when what was written does not fit the table as it is now. It is asked on every
+    try."""
 
     table: Table
     epoch: Epoch
     owner: str
     branch: str | None = None
+    check: Callable[[], None] = lambda: None
     sleep: Callable[[float], None] = time.sleep
 
     def reports(self, texts: Sequence[str], compute: Compute | None = None) -> Published:
@@ -70,6 +74,7 @@ class Publisher:
             text = properties(key)
             if already_published(Token.from_json(text) if text else None, epoch, table.identifier):
                 return False
+            self.check()
             return all(summary(BATCH_ID) != batch_id for summary in summaries)
 
         while True:

@@ -1,0 +1,25 @@
+"""Single Iceberg values as text, as SQL: ISO 8601, full precision, base64 for bytes."""
+
+from __future__ import annotations
+
+from pyiceberg.types import (
+    BinaryType,
+    FixedType,
+    IcebergType,
+    TimestampNanoType,
+    TimestampType,
+    TimestamptzNanoType,
+    TimestamptzType,
+)
+
+
+def value_text(source: str, type_: IcebergType) -> str:
+    """SQL: a primitive value as text, NULL for null."""
+    if isinstance(type_, BinaryType | FixedType):
+        return f"to_base64({source})"
+    if isinstance(type_, TimestampType | TimestampNanoType):
+        return f"replace({source}::VARCHAR, ' ', 'T')"
+    if isinstance(type_, TimestamptzType | TimestamptzNanoType):
+        # the session is in UTC
+        return f"regexp_replace(replace({source}::VARCHAR, ' ', 'T'), '\\+00(:00)?$', 'Z')"
+    return f"{source}::VARCHAR"

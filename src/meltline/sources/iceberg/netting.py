@@ -1,0 +1,214 @@
+"""Units of work inside a task: which rows changed, with carried-over rows cancelled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from pyiceberg.schema import Schema
+
+from meltline.kernels.changed_rows import LAST_UPDATED, ROW_ID, ChangedRows, Rows
+from meltline.kernels.changes import Changes
+from meltline.kernels.deletes import Deletes
+from meltline.kernels.netting import survivors
+from meltline.kernels.parquet_scan import ParquetScan
+from meltline.kernels.row_reader import Positions
+from meltline.kernels.storage import open_storage
+from meltline.model.content import DataFile, FileChange
+from meltline.model.table_view import TableView
+from meltline.sources.iceberg.pieces import (
+    FetchPiece,
+    HashPiece,
+    read_table,
+    to_bytes,
+    write_table,
+)
+from meltline.sources.iceberg.units import Unit
+
+TOGETHER_ROWS = 1_000_000
+"""Small groups are netted in one go, up to about so many rows."""
+FILES_AT_ONCE = 64
+_NO_KEYS = pa.table({"h1": pa.array([], pa.uint64())})
+
+
+class Work:
+    """For one snapshot, inside one task."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, view: TableView) -> None:
+        self._connection = connection
+        self._view = view
+        self._io = open_storage(view.io_properties)
+        self._deletes = Deletes(self._io, view.find_field)
+        self._rows = self._reader(view.schema, lineage=view.row_ids)
+        self._narrow = self._reader(Schema(), lineage=True)
+        self._scan = ParquetScan(connection, self._io, view.schema)
+        self._changes = Changes(connection, view)
+
+    def _reader(self, schema: Schema, lineage: bool) -> ChangedRows:
+        return ChangedRows(
+            self._io, schema, self._deletes, name_mapping=self._view.name_mapping,
+            lineage=lineage, constants=self._view.constants)
+
+    def changed(self, unit: Unit) -> Iterator[Rows]:
+        """Rows of a unit in which nothing cancels."""
+        for change in unit.changes:
+            yield from self._rows.read(self._connection, change)
+
+    def netted(self, units: Iterable[Unit], lineage: bool = False) -> Iterator[Rows]:
+        """Small groups together, as long as they are not too many rows: equal rows of different
+        partitions do not exist, so they cannot cancel by mistake. `lineage`: equal by row id."""
+        net = self._by_lineage if lineage else self._net
+        batch: list[FileChange] = []
+        count = 0
+        for unit in units:
+            batch += unit.changes
+            count += sum(change.file.records for change in unit.changes)
+            if count > TOGETHER_ROWS:
+                yield from net(batch)
+                batch, count = [], 0
+        yield from net(batch)
+
+    def _net(self, batch: Sequence[FileChange]) -> Iterator[Rows]:
+        keys, files, kept_rows = self._hashed(batch)
+        if not keys.num_rows:
+            return
+        kept = survivors(self._connection, keys.select(["h1", "h2", "sign"]))
+        chosen = keys.select(["sign", "file", "pos"]).take(pa.array(kept))
+        yield from self._chosen(chosen, files, kept_rows)
+
+    def _hashed(
+        self, batch: Sequence[FileChange]
+    ) -> tuple[pa.Table, list[DataFile], dict[int, Rows]]:
+        """Keys of every changed row (h1, h2, sign, file, pos), the files by index, and rows that
+        had to be read already, by the index of their file."""
+        plain = [change for change in batch if self._is_plain(change)]
+        files = [change.file for change in plain]
+        signs = {change.file.path: 1 if change.added else -1 for change in plain}
+        parts = [self._scan.hashes(files, signs)] if files else []
+        read: dict[int, Rows] = {}
+        for change in batch:
+            if not self._is_plain(change):
+                for rows in self._rows.read(self._connection, change):
+                    parts.append(self._keys(rows, len(files)))
+                    read[len(files)] = rows
+                    files.append(change.file)
+        return pa.concat_tables(parts) if parts else _NO_KEYS, files, read
+
+    def _is_plain(self, change: FileChange) -> bool:
+        """All rows of one side, and nothing to leave out."""
+        deletes = change.after if change.before is None else change.before
+        whole = change.before is None or change.after is None
+        return whole and not deletes and not self._view.row_ids and self._scan.is_plain(change.file)
+
+    def _chosen(
+        self, chosen: pa.Table, files: Sequence[DataFile], read: Mapping[int, Rows]
+    ) -> Iterator[Rows]:
+        """Rows of the keys that did not cancel: taken from what was read, or fetched now."""
+        owners = chosen.column("file").to_numpy()
+        places = chosen.column("pos").to_numpy()
+        signs = chosen.column("sign").to_numpy()
+        for index, rows in read.items():
+            mine = places[owners == index]
+            if len(mine):
+                here = np.searchsorted(rows.positions, np.sort(mine))
+                yield Rows(rows.sign, rows.positions[here], rows.table.take(pa.array(here)))
+        for sign in (-1, 1):
+            mask = (signs == sign) & ~np.isin(owners, list(read))
+            yield from self._fetch_all(sign, owners[mask], places[mask], files)
+
+    def _fetch_all(
+        self, sign: int, owners: Positions, places: Positions, files: Sequence[DataFile]
+    ) -> Iterator[Rows]:
+        """Rows of many files; those of plain ones in one go."""
+        present = [int(owner) for owner in np.unique(owners)]
+        plain = [owner for owner in present if not self._view.row_ids
+                 and self._scan.is_plain(files[owner])]
+        for start in range(0, len(plain), FILES_AT_ONCE):
+            some = plain[start:start + FILES_AT_ONCE]
+            mask = np.isin(owners, some)
+            wanted = pa.table({
+                "file": pa.array(np.searchsorted(some, owners[mask]), pa.int32()),
+                "pos": pa.array(places[mask], pa.int64())})
+            found = self._scan.fetch([files[owner] for owner in some], wanted)
+            yield Rows(sign, found.column("pos").to_numpy(), found.drop_columns(["file", "pos"]))
+        for owner in present:
+            if owner not in plain:
+                positions = np.sort(places[owners == owner])
+                for found_at, table in self._rows.fetch(files[owner], positions):
+                    yield Rows(sign, found_at, table)
+
+    def _keys(self, rows: Rows, index: int) -> pa.Table:
+        h1, h2 = self._changes.hashes(rows.table)
+        count = len(rows.positions)
+        return pa.table({
+            "h1": h1, "h2": h2, "sign": pa.repeat(pa.scalar(rows.sign, pa.int8()), count),
+            "file": pa.repeat(pa.scalar(index, pa.int32()), count),
+            "pos": pa.array(rows.positions)})
+
+    def _by_lineage(self, batch: Sequence[FileChange]) -> Iterator[Rows]:
+        """A row of the same id and the same last change is the same row: two narrow columns tell
+        which rows changed, and only those are read."""
+        files = [change.file for change in batch]
+        parts = []
+        for index, change in enumerate(batch):
+            for rows in self._narrow.read(self._connection, change):
+                count = len(rows.positions)
+                parts.append(pa.table({
+                    "h1": rows.table.column(ROW_ID), "h2": rows.table.column(LAST_UPDATED),
+                    "sign": pa.repeat(pa.scalar(rows.sign, pa.int8()), count),
+                    "file": pa.repeat(pa.scalar(index, pa.int32()), count),
+                    "pos": pa.array(rows.positions)}))
+        if parts:
+            keys = pa.concat_tables(parts)
+            kept = survivors(self._connection, keys.select(["h1", "h2", "sign"]))
+            chosen = keys.select(["sign", "file", "pos"]).take(pa.array(kept))
+            yield from self._chosen(chosen, files, {})
+
+    def hashes(self, units: Sequence[Unit], buckets: int) -> Iterator[tuple[int, bytes]]:
+        """Parts of a big group: hashes and positions travel, rows do not."""
+        keys, files, _ = self._hashed([change for unit in units for change in unit.changes])
+        if not keys.num_rows:
+            return
+        together = keys.combine_chunks()
+        numbers = together.column("h1").to_numpy() % np.uint64(buckets)
+        for bucket in np.unique(numbers):
+            part = together.filter(pa.array(numbers == bucket))
+            yield int(bucket), to_bytes(HashPiece(self._view, tuple(files), write_table(part)))
+
+    def survivors(self, pieces: Sequence[HashPiece], buckets: int) -> Iterator[tuple[int, bytes]]:
+        """What did not cancel in one bucket of hashes, sent to where its file is read."""
+        tables = [read_table(piece.keys) for piece in pieces]
+        files = [file for piece in pieces for file in piece.files]
+        firsts = np.cumsum([0] + [len(piece.files) for piece in pieces[:-1]])
+        numbers = np.concatenate([table.column("file").to_numpy() + first
+                                  for table, first in zip(tables, firsts, strict=True)])
+        keys = pa.concat_tables(tables)
+        kept = survivors(self._connection, keys.select(["h1", "h2", "sign"]))
+        signs = keys.column("sign").to_numpy()[kept]
+        places = keys.column("pos").to_numpy()[kept]
+        owners = numbers[kept]
+        for owner in np.unique(owners):
+            file = files[int(owner)]
+            for sign in (-1, 1):
+                mine = np.sort(places[(owners == owner) & (signs == sign)])
+                if len(mine):
+                    piece = FetchPiece(self._view, file, sign, mine.astype(np.int64).tobytes())
+                    yield _bucket_of(file, buckets), to_bytes(piece)
+
+    def fetched(self, pieces: Sequence[FetchPiece]) -> Iterator[Rows]:
+        """Each file is read once for all the buckets that asked for rows of it."""
+        files = list(dict.fromkeys(piece.file for piece in pieces))
+        numbers = {file: index for index, file in enumerate(files)}
+        for sign in (-1, 1):
+            mine = [piece for piece in pieces if piece.sign == sign]
+            if mine:
+                owners = np.concatenate([np.full(len(piece.places()), numbers[piece.file])
+                                         for piece in mine])
+                places = np.concatenate([piece.places() for piece in mine])
+                yield from self._fetch_all(sign, owners, places, files)
+
+
+def _bucket_of(file: DataFile, buckets: int) -> int:
+    return sum(file.path.encode()[-16:]) % buckets

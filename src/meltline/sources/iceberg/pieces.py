@@ -1,0 +1,70 @@
+"""What tasks of one snapshot send each other: changed rows, row hashes, positions to fetch."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from meltline.kernels.row_reader import Positions
+from meltline.model.content import DataFile
+from meltline.model.table_view import TableView
+
+_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
+@dataclass(frozen=True)
+class RowsPiece:
+    """Changed rows: the columns of kernels.changes.CHANGED."""
+
+    view: TableView
+    rows: bytes
+
+
+@dataclass(frozen=True)
+class HashPiece:
+    """Hashes of rows that may cancel: h1, h2, sign, the file by its index, and the position."""
+
+    view: TableView
+    files: tuple[DataFile, ...]
+    keys: bytes
+
+
+@dataclass(frozen=True)
+class FetchPiece:
+    """Rows of one file that did not cancel, to be read now."""
+
+    view: TableView
+    file: DataFile
+    sign: int
+    positions: bytes
+
+    def places(self) -> Positions:
+        return np.frombuffer(self.positions, np.int64)
+
+
+Piece = RowsPiece | HashPiece | FetchPiece
+
+
+def to_bytes(piece: Piece) -> bytes:
+    return pickle.dumps(piece, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def from_bytes(content: bytes) -> Any:
+    # only ever bytes that a task of this very epoch has written
+    return pickle.loads(content)
+
+
+def write_table(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=_OPTIONS) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def read_table(content: bytes) -> pa.Table:
+    with pa.ipc.open_stream(content) as reader:
+        return reader.read_all()

@@ -1,0 +1,164 @@
+"""The half of the source `iceberg` that works inside of workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+import duckdb
+import pyarrow as pa
+
+from meltline.engine.rounds import Events, read_alone
+from meltline.kernels.changed_rows import Rows
+from meltline.kernels.changes import Changes
+from meltline.kernels.connection import connect
+from meltline.kernels.pairing import INSERT
+from meltline.model.event import Shape
+from meltline.model.plan import Split
+from meltline.model.table_view import TableView
+from meltline.sources.iceberg.events import METADATA, event_shape, to_events
+from meltline.sources.iceberg.netting import Work
+from meltline.sources.iceberg.pieces import (
+    FetchPiece,
+    HashPiece,
+    RowsPiece,
+    from_bytes,
+    read_table,
+    to_bytes,
+    write_table,
+)
+from meltline.sources.iceberg.units import Unit
+
+SEND_BYTES = 32 << 20
+
+
+@dataclass
+class IcebergReader:
+    """Implements SplitReader and ExchangingReader.
+
+    A split's data: `view`, `units`, `load` (an initial load: every row is an insert), `rounds`
+    and `buckets`.
+    """
+
+    update_before: bool = False
+    skipped_files: int = 0
+    duplicate_keys: int = field(default=0, compare=False)
+
+    def shape(self) -> Shape:
+        """The columns are known when a snapshot is read."""
+        return Shape("typed", METADATA)
+
+    def line_numbers(self, split: Split, ords: Sequence[int]) -> list[int]:  # noqa: ARG002
+        return list(ords)
+
+    def open(self, split: Split) -> Events:
+        if not split.data["load"]:
+            yield from read_alone(self, split)
+            return
+        with closing(connect()) as connection:
+            yield from self._load(connection, split.data["view"], split.data["units"])
+
+    def _load(
+        self, connection: duckdb.DuckDBPyConnection, view: TableView, units: Sequence[Unit]
+    ) -> Events:
+        work = Work(connection, view)
+        changes = Changes(connection, view)
+        shape: Shape | None = None
+        first = 0
+        for unit in units:
+            for rows in work.changed(unit):
+                packed = changes.pack(rows, hashed=False)
+                shape = shape or event_shape(connection, packed.column("row").type)
+                inserts = pa.repeat(INSERT, packed.num_rows)
+                yield from to_events(shape, view, packed.column("row"), packed.column("id"),
+                                     inserts, first)
+                first += packed.num_rows
+
+    def rounds(self, split: Split) -> int:
+        return int(split.data["rounds"])
+
+    def buckets(self, split: Split) -> int:
+        return int(split.data["buckets"])
+
+    def scatter(
+        self, round_: int, split: Split, pieces: Sequence[bytes]
+    ) -> Iterator[tuple[int, bytes]]:
+        with closing(connect()) as connection:
+            if round_ == 0:
+                yield from self._find(connection, split)
+                return
+            bucket, buckets = split.data["bucket"], split.data["buckets"]
+            found = [(content, from_bytes(content)) for content in pieces]
+            # rows are where they belong already
+            yield from ((bucket, content) for content, piece in found
+                        if isinstance(piece, RowsPiece))
+            hashes = [piece for _, piece in found if isinstance(piece, HashPiece)]
+            if hashes:
+                yield from Work(connection, hashes[0].view).survivors(hashes, buckets)
+            fetches = [piece for _, piece in found if isinstance(piece, FetchPiece)]
+            if fetches:
+                outbox = _Outbox(connection, fetches[0].view, buckets)
+                for rows in Work(connection, fetches[0].view).fetched(fetches):
+                    yield from outbox.add(rows)
+                yield from outbox.rest()
+
+    def _find(
+        self, connection: duckdb.DuckDBPyConnection, split: Split
+    ) -> Iterator[tuple[int, bytes]]:
+        view, buckets = split.data["view"], split.data["buckets"]
+        units: Sequence[Unit] = split.data["units"]
+        work = Work(connection, view)
+        outbox = _Outbox(connection, view, buckets)
+        yield from work.hashes([unit for unit in units if unit.mode == "hash"], buckets)
+        for unit in units:
+            if unit.mode == "rows":
+                for rows in work.changed(unit):
+                    yield from outbox.add(rows)
+        for rows in work.netted(unit for unit in units if unit.mode == "net"):
+            yield from outbox.add(rows)
+        for rows in work.netted((u for u in units if u.mode == "lineage"), lineage=True):
+            yield from outbox.add(rows)
+        yield from outbox.rest()
+
+    def gather(self, pieces: Sequence[bytes]) -> Events:
+        found = [from_bytes(content) for content in pieces]
+        if not found:
+            return
+        view = found[0].view
+        changed = pa.concat_tables(read_table(piece.rows) for piece in found)
+        with closing(connect()) as connection:
+            changed, paired = Changes(connection, view).settle(changed, self.update_before)
+            self.duplicate_keys += paired.duplicates
+            rows = changed.select(["row", "id"]).take(paired.at)
+            shape = event_shape(connection, changed.column("row").type)
+            yield from to_events(shape, view, rows.column("row"), rows.column("id"),
+                                 paired.operation)
+
+
+class _Outbox:
+    """Collects changed rows by bucket until they are worth sending."""
+
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, view: TableView, buckets: int
+    ) -> None:
+        self._changes = Changes(connection, view)
+        self._view = view
+        self._buckets = buckets
+        self._waiting: list[pa.Table] = []
+        self._bytes = 0
+
+    def add(self, rows: Rows) -> Iterator[tuple[int, bytes]]:
+        # without a key it is the content that says which rows must meet
+        packed = self._changes.pack(rows, hashed=not self._changes.keyed)
+        self._waiting.append(packed)
+        self._bytes += packed.nbytes
+        if self._bytes > SEND_BYTES:
+            yield from self.rest()
+
+    def rest(self) -> Iterator[tuple[int, bytes]]:
+        if self._waiting:
+            together = pa.concat_tables(self._waiting)
+            for bucket, table in self._changes.split(together, self._buckets):
+                yield bucket, to_bytes(RowsPiece(self._view, write_table(table)))
+        self._waiting, self._bytes = [], 0

@@ -1,0 +1,86 @@
+"""Cuts the files of a snapshot into units of work, and units into tasks. Pure.
+
+Rows that were only carried over cancel each other within their unit, so a unit holds every file
+in which its rows may be: those of one Iceberg partition, unless it is too big for one task.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from meltline.model.content import FileChange
+
+Mode = Literal["rows", "net", "lineage", "hash"]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """- rows: every changed row counts, nothing can cancel
+    - net: removed and added rows cancel when they are equal
+    - lineage: as net, by row id and last change instead of by all columns
+    - hash: one part of a group too big for a task; what cancels is found through a shuffle
+    """
+
+    mode: Mode
+    changes: tuple[FileChange, ...]
+
+    @property
+    def weight(self) -> int:
+        return sum(change.weight for change in self.changes)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`split_size`: bytes of files per task. `group_rows`: the most rows one task nets."""
+
+    split_size: int = 64 << 20
+    group_rows: int = 3_000_000
+    group_bytes: int = 384 << 20
+
+
+def cut_units(changes: Sequence[FileChange], lineage: bool, limits: Limits) -> list[Unit]:
+    """`lineage`: the table keeps row ids."""
+    groups: dict[Any, list[FileChange]] = defaultdict(list)
+    for change in changes:
+        groups[change.file.group].append(change)
+    units: list[Unit] = []
+    for group in groups.values():
+        if all(one.added for one in group) or not any(one.added for one in group):
+            units += [Unit("rows", (one,)) for one in group]
+        elif lineage and _has_lineage(group):
+            units.append(Unit("lineage", tuple(group)))
+        elif _is_small(group, limits):
+            units.append(Unit("net", tuple(group)))
+        else:
+            units += [Unit("hash", (one,)) for one in group]
+    return units
+
+
+def _has_lineage(group: Iterable[FileChange]) -> bool:
+    return all(one.file.first_row_id is not None for one in group)
+
+
+def _is_small(group: Sequence[FileChange], limits: Limits) -> bool:
+    return (sum(one.file.records for one in group) <= limits.group_rows
+            and sum(one.file.size for one in group) <= limits.group_bytes)
+
+
+def pack(units: Sequence[Unit], parallelism: int, limits: Limits) -> list[tuple[Unit, ...]]:
+    """Units by task, of about equal weight. Little work is one task."""
+    total = sum(unit.weight for unit in units)
+    if not units:
+        return []
+    if total <= limits.split_size or (parallelism < 2 and total <= 4 * limits.split_size):
+        return [tuple(units)]
+    count = max(-(-total // limits.split_size), parallelism)
+    bins: list[list[Unit]] = [[] for _ in range(min(count, len(units)))]
+    weights = [0] * len(bins)
+    # the heaviest first, always to the lightest task; a heap would do the same for many bins
+    for unit in sorted(units, key=lambda one: -one.weight):
+        lightest = weights.index(min(weights))
+        bins[lightest].append(unit)
+        weights[lightest] += max(unit.weight, 1)
+    return [tuple(one) for one in bins]

@@ -1,0 +1,192 @@
+"""Random histories of a table, written by Spark SQL and by Iceberg's Java API."""
+
+from __future__ import annotations
+
+import json
+import random
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlparse
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tests.warehouse import Warehouse
+
+KEYS = 30
+REGIONS = ("us", "eu", "asia")
+_COLUMNS = ("id BIGINT, region STRING, amount DECIMAL(12,2), price DOUBLE, note STRING, "
+            "tags ARRAY<STRING>, attrs MAP<STRING, INT>, info STRUCT<a: INT, b: STRING>, "
+            "raw BINARY, at TIMESTAMP")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a table is kept. `partition`: none, by a column, by a bucket, or changed half-way."""
+
+    version: int
+    mode: str
+    partition: str = "none"
+    format: str = "parquet"
+
+    def __str__(self) -> str:
+        return f"v{self.version}-{self.mode}-{self.partition}-{self.format}"
+
+
+@dataclass
+class History:
+    """One table on its way. The same seed gives the same statements."""
+
+    warehouse: Warehouse
+    kind: Kind
+    seed: int
+    identifier: str = field(init=False)
+    random: random.Random = field(init=False)
+    statements: list[str] = field(default_factory=list)
+    extra_columns: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+        self.identifier = f"d.t{uuid.uuid4().hex[:8]}"
+        modes = {f"write.{k}.mode": self.kind.mode for k in ("delete", "update", "merge")}
+        properties = {"format-version": str(self.kind.version),
+                      "write.format.default": self.kind.format, **modes}
+        listed = ", ".join(f"'{k}'='{v}'" for k, v in properties.items())
+        spec = {"region": "PARTITIONED BY (region)", "changed": "PARTITIONED BY (region)",
+                "bucket": "PARTITIONED BY (bucket(3, id))"}.get(self.kind.partition, "")
+        self.warehouse.sql("CREATE NAMESPACE IF NOT EXISTS {c}.d")
+        self.run(f"CREATE TABLE {{t}} ({_COLUMNS}) USING iceberg {spec} TBLPROPERTIES ({listed})")
+
+    def run(self, statement: str) -> None:
+        self.statements.append(statement)
+        self.warehouse.sql(statement.replace("{t}", f"{{c}}.{self.identifier}"))
+
+    def step(self) -> None:
+        """One more change, whatever it is."""
+        steps: list[tuple[int, Callable[[], None]]] = [
+            (4, self.insert), (4, self.update), (3, self.delete), (4, self.merge),
+            (2, self.move), (1, self.nothing), (1, self.overwrite), (2, self.compact),
+            (1, self.evolve), (1, self.insert_again)]
+        if self.kind.version >= 2:
+            steps.append((4, self.upsert_by_equality))
+        if self.kind.version == 2 and self.kind.mode == "merge-on-read":
+            steps.append((1, self.compact_deletes))
+        weights = [weight for weight, _ in steps]
+        self.random.choices([one for _, one in steps], weights)[0]()
+
+    def insert(self) -> None:
+        known = {row["id"] for row in self.warehouse.rows(self.identifier)}
+        new = [i for i in self.ids() if i not in known]
+        if new:
+            self.run(f"INSERT INTO {{t}} ({self.names()}) VALUES {self.values(new)}")
+
+    def insert_again(self) -> None:
+        """The table emptied and filled: equal rows come back."""
+        self.run("TRUNCATE TABLE {t}" if self.random.random() < 0.3
+                 else "INSERT OVERWRITE {t} SELECT * FROM {t} WHERE id % 2 = 0")
+
+    def update(self) -> None:
+        change = self.random.choice((
+            "note = concat(coalesce(note, ''), '+')", "price = -0.0D", "price = double('NaN')",
+            "amount = amount + 0.01", "attrs = map('k', 7)", "tags = array('n', null)",
+            "info = named_struct('a', 1, 'b', 'x')", "raw = null, note = null"))
+        self.run(f"UPDATE {{t}} SET {change} WHERE {self.some()}")
+
+    def nothing(self) -> None:
+        self.run(f"UPDATE {{t}} SET note = note WHERE {self.some()}")
+
+    def move(self) -> None:
+        self.run(f"UPDATE {{t}} SET region = '{self.random.choice(REGIONS)}' WHERE {self.some()}")
+
+    def delete(self) -> None:
+        self.run(f"DELETE FROM {{t}} WHERE {self.some()}")
+
+    def merge(self) -> None:
+        source = (f"(SELECT * FROM VALUES {self.values(self.ids())} AS s({self.names()}))")
+        self.run(f"MERGE INTO {{t}} t USING {source} s ON t.id = s.id "
+                 f"WHEN MATCHED AND s.id % 3 = 0 THEN DELETE "
+                 f"WHEN MATCHED THEN UPDATE SET t.note = s.note, t.price = s.price "
+                 f"WHEN NOT MATCHED THEN INSERT ({self.names()}) VALUES "
+                 f"({', '.join('s.' + n.strip() for n in self.names().split(','))})")
+
+    def overwrite(self) -> None:
+        region = self.random.choice(REGIONS)
+        self.run(f"DELETE FROM {{t}} WHERE region = '{region}'")
+
+    def compact(self) -> None:
+        self.run("CALL {c}.system.rewrite_data_files(table => '" + self.identifier
+                 + "', options => map('rewrite-all', 'true'))")
+
+    def compact_deletes(self) -> None:
+        self.run("CALL {c}.system.rewrite_position_delete_files(table => '" + self.identifier
+                 + "', options => map('rewrite-all', 'true'))")
+
+    def evolve(self) -> None:
+        if self.extra_columns and self.random.random() < 0.4:
+            self.run(f"ALTER TABLE {{t}} DROP COLUMN {self.extra_columns.pop()}")
+            return
+        name = f"extra{self.random.randrange(3)}"
+        if name in self.extra_columns:
+            self.run("ALTER TABLE {t} ALTER COLUMN note AFTER id")
+        else:
+            self.extra_columns.append(name)
+            self.run(f"ALTER TABLE {{t}} ADD COLUMN {name} INT")
+
+    def change_spec(self) -> None:
+        self.run("ALTER TABLE {t} DROP PARTITION FIELD region")
+        self.run("ALTER TABLE {t} ADD PARTITION FIELD bucket(2, id)")
+
+    def upsert_by_equality(self) -> None:
+        """As a streaming writer does it: delete keys unseen, all over the table."""
+        if self.kind.partition != "none":
+            return
+        keys = self.ids()
+        table = self.warehouse.table(self.identifier)
+        path = f"{table.location}/data/eq-{uuid.uuid4().hex}.parquet"
+        field_ = pa.field("id", pa.int64(), metadata={"PARQUET:field_id": "1"})
+        local = Path(urlparse(path).path)
+        local.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table([pa.array(keys)], pa.schema([field_])), local)
+        content = {"content": "equality-deletes", "spec-id": 0, "partition": [],
+                   "file-path": path, "file-format": "parquet",
+                   "file-size-in-bytes": local.stat().st_size, "record-count": len(keys),
+                   "equality-ids": [1], "sort-order-id": 0}
+        jvm = table.jvm
+        parsed = jvm.iceberg.ContentFileParser.fromJson(
+            jvm.json_tree(json.dumps(content)), table.java.specs())
+        table.java.newRowDelta().addDeletes(parsed).commit()
+        self.statements.append(f"equality delete of {keys}")
+
+    def ids(self) -> list[int]:
+        return sorted(self.random.sample(range(KEYS), self.random.randrange(1, 8)))
+
+    def some(self) -> str:
+        low = self.random.randrange(KEYS)
+        return self.random.choice((f"id = {low}", f"id BETWEEN {low} AND {low + 5}",
+                                   f"id % 5 = {low % 5}"))
+
+    def names(self) -> str:
+        return "id, region, amount, price, note, tags, attrs, info, raw, at"
+
+    def values(self, ids: list[int]) -> str:
+        return ", ".join(self.row(i) for i in ids)
+
+    def row(self, key: int) -> str:
+        pick = self.random.choice
+        return (f"({key}L, {pick(('null', *(f'{chr(39)}{r}{chr(39)}' for r in REGIONS)))}, "
+                f"CAST({pick(('null', '1.50', '-0.01', '9999999.99'))} AS DECIMAL(12,2)), "
+                f"CAST({pick(('null', '1.5', '0.0', '-0.0D', _NAN))} AS DOUBLE), "
+                f"{pick(('null', chr(39) + 'n' + chr(39), chr(39) * 2))}, "
+                f"CAST({pick(('null', 'array()', 'array(1, null)'))} AS ARRAY<STRING>), "
+                f"CAST({pick(('null', 'map(1, 2)', 'map(1, null, 2, 3)'))} AS MAP<STRING, INT>), "
+                f"CAST({pick(('null', 'named_struct(1, 1, 2, 2)'.replace('(1, 1, 2, 2)', _S)))} "
+                f"AS STRUCT<a: INT, b: STRING>), "
+                f"CAST({pick(('null', 'X' + chr(39) + '00FF' + chr(39)))} AS BINARY), "
+                f"{pick(('null', _AT))})")
+
+
+_NAN = "'NaN'"
+_S = "('a', 1, 'b', null)"
+_AT = "TIMESTAMP '2024-01-01 00:00:00.000001'"

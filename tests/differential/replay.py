@@ -1,0 +1,96 @@
+"""Events of a change source put together again, and what Spark says the table holds."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from meltline.engine.rounds import bucket_split
+from meltline.model.plan import Plan, Position, Split
+from meltline.sources.iceberg.reader import IcebergReader
+from meltline.sources.iceberg.source import IcebergSource
+from tests.warehouse import Warehouse
+
+Row = dict[str, Any]
+NO_BLOBS: Any = None
+
+
+def read_split(reader: IcebergReader, splits: Sequence[Split]) -> Iterator[Row]:
+    """As Spark does it: every split in a task of its own, pieces meeting by bucket."""
+    if not splits:
+        return
+    if len(splits) == 1 or not reader.rounds(splits[0]):
+        for split in splits:
+            for _, table in reader.open(split):
+                yield from table.to_pylist()
+        return
+    buckets = reader.buckets(splits[0])
+    found = _grouped(piece for split in splits for piece in reader.scatter(0, split, ()))
+    for round_ in range(1, reader.rounds(splits[0])):
+        found = _grouped(piece for bucket, pieces in found.items() for piece in reader.scatter(
+            round_, bucket_split(bucket, buckets), pieces))
+    for pieces in found.values():
+        for _, table in reader.gather(pieces):
+            yield from table.to_pylist()
+
+
+def _grouped(pieces: Iterator[tuple[int, bytes]]) -> dict[int, list[bytes]]:
+    met: dict[int, list[bytes]] = defaultdict(list)
+    for bucket, piece in pieces:
+        met[bucket].append(piece)
+    return met
+
+
+def read_plans(
+    source: IcebergSource, after: Position | None, parallelism: int
+) -> Iterator[tuple[Plan, list[Row]]]:
+    while (plan := source.plan(after, NO_BLOBS)) is not None:
+        splits = source.splits(plan, parallelism, NO_BLOBS)
+        yield plan, list(read_split(source.reader(), splits))
+        after = plan.end
+
+
+def apply(state: dict[str, Row], events: Sequence[Row]) -> None:
+    """No key may have two events in one snapshot, and each must fit what is there."""
+    ids = [event["meta"]["document_id"] for event in events]
+    assert len(set(ids)) == len(ids), "a key has two events in one snapshot"
+    for event in events:
+        key, operation = event["meta"]["document_id"], event["meta"]["iceberg_operation"]
+        if operation == "DELETE":
+            assert plain(state.pop(key)) == plain(event["row"])
+        elif operation == "UPDATE_AFTER":
+            assert plain(state[key]) != plain(event["row"]), "an update that changes nothing"
+            state[key] = event["row"]
+        else:
+            assert operation == "INSERT"
+            assert key not in state
+            state[key] = event["row"]
+
+
+def rows_at(warehouse: Warehouse, identifier: str, snapshot_id: int) -> list[Row]:
+    frame = (warehouse.spark.read.option("versionAsOf", snapshot_id)
+             .format("iceberg").load(f"{warehouse.name}.{identifier}"))
+    return [row.asDict(recursive=True) for row in frame.collect()]
+
+
+def plain(value: Any) -> Any:
+    """Values that compare the same, whether Spark or Arrow made them. Columns that are null are
+    left out: a row keeps its image from before a column was added or dropped."""
+    if isinstance(value, Mapping):
+        return {key: plain(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        if value and all(isinstance(one, tuple) and len(one) == 2 for one in value):
+            return {key: plain(inner) for key, inner in value if inner is not None}
+        return [plain(inner) for inner in value]
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
+    if isinstance(value, float) and value == 0:
+        return repr(value)
+    if isinstance(value, bytearray):
+        return bytes(value)
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=None)
+    return value

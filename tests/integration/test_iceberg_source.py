@@ -1,0 +1,245 @@
+"""Iceberg tables in, events out: whole pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from meltline.errors import PositionLost, RunError, UserError
+from meltline.testing import PowerCut
+from tests.change_lab import ChangeLab
+from tests.warehouse import Warehouse
+
+ID = {"table_name": "shop.orders", "identifier_columns": ["id"]}
+MakeLab = Callable[..., ChangeLab]
+
+
+@pytest.fixture
+def lab(warehouse: Warehouse, tmp_path: Path) -> MakeLab:
+    def make(version: int = 2, mode: str = "copy-on-write", columns: str = "id BIGINT, v STRING",
+             **table: Any) -> ChangeLab:
+        warehouse.sql("CREATE NAMESPACE IF NOT EXISTS {c}.shop")
+        modes = ", ".join(f"'write.{kind}.mode'='{mode}'" for kind in ("delete", "update", "merge"))
+        warehouse.sql(f"CREATE TABLE {{c}}.shop.orders ({columns}) USING iceberg "
+                      f"TBLPROPERTIES ('format-version'='{version}', {modes})")
+        return ChangeLab(tmp_path, warehouse, [{**ID, **table}])
+
+    return make
+
+
+def insert(lab: ChangeLab, *rows: str) -> None:
+    lab.warehouse.sql(f"INSERT INTO {{c}}.shop.orders VALUES {', '.join(rows)}")
+
+
+@pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
+def test_a_load_and_then_changes(lab: MakeLab, mode: str) -> None:
+    one = lab(mode=mode)
+    insert(one, "(1, 'a')", "(2, 'b')")
+    one.run()
+    loaded = [("INSERT", "1", {"id": 1, "v": "a"}), ("INSERT", "2", {"id": 2, "v": "b"})]
+    assert sorted(one.changes()) == loaded
+    one.warehouse.sql("UPDATE {c}.shop.orders SET v = 'c' WHERE id = 2")
+    one.warehouse.sql("DELETE FROM {c}.shop.orders WHERE id = 1")
+    one.run()
+    assert one.changes()[2:] == [
+        ("UPDATE_AFTER", "2", {"id": 2, "v": "c"}), ("DELETE", "1", {"id": 1, "v": "a"})]
+    one.run()
+    assert len(one.changes()) == 4
+
+
+def test_metadata(lab: MakeLab) -> None:
+    one = lab()
+    insert(one, "(1, 'a')")
+    one.run()
+    (event,) = one.events()
+    (snapshot,) = one.warehouse.sql(
+        "SELECT snapshot_id, committed_at FROM {c}.shop.orders.snapshots")
+    meta = event["metadata"]
+    assert meta.pop("iceberg_snapshot_timestamp").endswith("Z")
+    assert meta == {
+        "iceberg_operation": "INSERT", "iceberg_table_name": "shop.orders",
+        "iceberg_snapshot_id": snapshot["snapshot_id"], "iceberg_sequence_number": 1,
+        "document_id": "1", "bulk_action": "INDEX"}
+
+
+def test_changes_only(lab: MakeLab) -> None:
+    one = lab(disable_export=True)
+    insert(one, "(1, 'a')")
+    one.run()
+    insert(one, "(2, 'b')")
+    one.run()
+    assert one.changes() == [("INSERT", "2", {"id": 2, "v": "b"})]
+
+
+def test_the_first_snapshot_of_an_empty_table_counts(lab: MakeLab) -> None:
+    one = lab(disable_export=True)
+    one.run()
+    insert(one, "(1, 'a')")
+    one.run()
+    assert [change[1] for change in one.changes()] == ["1"]
+
+
+def test_before_images(lab: MakeLab) -> None:
+    one = lab(emit_update_before=True)
+    insert(one, "(1, 'a')", "(2, 'b')")
+    one.run()
+    one.warehouse.sql("UPDATE {c}.shop.orders SET v = 'z' WHERE id = 1")
+    one.run()
+    before, after = one.events()[2:]
+    assert (before["metadata"]["iceberg_operation"], before["document"]["v"]) == (
+        "UPDATE_BEFORE", "a")
+    assert before["metadata"]["bulk_action"] is None
+    assert (after["metadata"]["iceberg_operation"], after["document"]["v"]) == (
+        "UPDATE_AFTER", "z")
+
+
+def test_compaction_is_no_change(lab: MakeLab) -> None:
+    one = lab()
+    insert(one, "(1, 'a')")
+    insert(one, "(2, 'b')")
+    one.run()
+    one.warehouse.sql("CALL {c}.system.rewrite_data_files(table => 'shop.orders', "
+                      "options => map('rewrite-all', 'true'))")
+    one.run()
+    assert len(one.changes()) == 2
+    one.warehouse.sql("DELETE FROM {c}.shop.orders WHERE id = 2")
+    one.run()
+    assert one.changes()[2:] == [("DELETE", "2", {"id": 2, "v": "b"})]
+
+
+def test_row_ids_serve_where_no_column_does(lab: MakeLab) -> None:
+    one = lab(version=3, mode="merge-on-read", identifier_columns=[])
+    insert(one, "(1, 'a')", "(1, 'a')", "(2, 'b')")
+    one.run()
+    ids = [change[1] for change in one.changes()]
+    assert sorted(ids, key=str) == ["0", "1", "2"]
+    one.warehouse.sql("UPDATE {c}.shop.orders SET v = 'z' WHERE id = 2")
+    one.run()
+    (change,) = one.changes()[3:]
+    assert change[0] == "UPDATE_AFTER"
+    assert change[2] == {"id": 2, "v": "z"}
+    assert change[1] == {c[2]["v"]: c[1] for c in one.changes()[:3]}["b"]
+
+
+def test_without_any_key_deletes_stop_the_lane(lab: MakeLab) -> None:
+    one = lab(identifier_columns=[])
+    insert(one, "(1, 'a')", "(2, 'b')")
+    one.run()
+    insert(one, "(3, 'c')")
+    one.warehouse.sql("DELETE FROM {c}.shop.orders WHERE id = 1")
+    with pytest.raises(RunError, match="identifier_columns"):
+        one.run()
+    assert [change[2]["id"] for change in one.changes()] == [1, 2, 3]
+    assert {change[1] for change in one.changes()} == {None}
+
+
+def test_a_load_goes_on_where_it_stopped(lab: MakeLab) -> None:
+    one = lab()
+    for i in range(5):
+        insert(one, f"({i}, 'a')")
+    one.source["load_bytes_per_epoch"] = 1
+    with pytest.raises(PowerCut):
+        one.run(crash_at="publish")
+    assert len(one.events()) == 1
+    recorder = one.run()
+    assert len(recorder.results) == 5
+    assert sorted(e["document"]["id"] for e in one.events()) == [0, 1, 2, 3, 4]
+    one.warehouse.sql("DELETE FROM {c}.shop.orders WHERE id = 3")
+    one.run()
+    assert one.changes()[5:] == [("DELETE", "3", {"id": 3, "v": "a"})]
+
+
+@pytest.mark.parametrize("point", ["plan", "record", "write", "publish.table", "publish", "done"])
+def test_no_snapshot_twice_after_a_crash(lab: MakeLab, point: str) -> None:
+    one = lab(mode="merge-on-read")
+    insert(one, "(1, 'a')", "(2, 'b')")
+    one.run()
+    one.warehouse.sql("UPDATE {c}.shop.orders SET v = 'c' WHERE id = 2")
+    insert(one, "(3, 'd')")
+    with pytest.raises(PowerCut):
+        one.run(crash_at=point)
+    one.run()
+    assert one.changes()[2:] == [
+        ("UPDATE_AFTER", "2", {"id": 2, "v": "c"}), ("INSERT", "3", {"id": 3, "v": "d"})]
+
+
+def test_two_tables_are_two_lanes(lab: MakeLab) -> None:
+    one = lab()
+    one.warehouse.sql("CREATE TABLE {c}.shop.items (key STRING) USING iceberg")
+    one.warehouse.sql("INSERT INTO {c}.shop.items VALUES ('k')")
+    insert(one, "(1, 'a')")
+    one.tables = [*one.tables, {"table_name": "shop.items", "identifier_columns": ["key"]}]
+    one.run()
+    names = [e["metadata"]["iceberg_table_name"] for e in one.events()]
+    assert sorted(names) == ["shop.items", "shop.orders"]
+
+
+def test_an_identifier_column_that_is_not_there(lab: MakeLab) -> None:
+    one = lab(identifier_columns=["nope"])
+    with pytest.raises(UserError, match='"nope" is not in table'):
+        one.run()
+
+
+def test_a_rollback_below_the_position_stops(lab: MakeLab) -> None:
+    one = lab()
+    insert(one, "(1, 'a')")
+    (first,) = one.warehouse.sql("SELECT snapshot_id FROM {c}.shop.orders.snapshots")
+    insert(one, "(2, 'b')")
+    one.run()
+    one.warehouse.sql("CALL {c}.system.rollback_to_snapshot('shop.orders', "
+                      f"{first['snapshot_id']})")
+    with pytest.raises(PositionLost, match="rolled back to the older snapshot"):
+        one.run()
+    one.tables = [{**one.tables[0], "on_lost_position": "re_export"}]
+    one.run()
+    assert one.changes()[2:] == [("DELETE", "2", {"id": 2, "v": "b"})]
+
+
+def test_an_expired_position_stops_and_a_protected_one_does_not_expire(lab: MakeLab) -> None:
+    one = lab(protect_position=True)
+    insert(one, "(1, 'a')")
+    one.run()
+    expire = ("CALL {c}.system.expire_snapshots(table => 'shop.orders', "
+              "older_than => TIMESTAMP '2999-01-01 00:00:00', retain_last => 1)")
+    insert(one, "(2, 'b')")
+    one.warehouse.sql("DELETE FROM {c}.shop.orders WHERE id = 1")
+    one.warehouse.sql(expire)
+    one.run()
+    # the snapshots in between are gone, what they changed is not
+    assert sorted(change[:2] for change in one.changes()) == [
+        ("DELETE", "1"), ("INSERT", "1"), ("INSERT", "2")]
+    one.tables = [ID]
+    one.warehouse.sql("ALTER TABLE {c}.shop.orders DROP TAG `meltline-lab-shop.orders`")
+    one.warehouse.sql("DELETE FROM {c}.shop.orders WHERE id = 2")
+    insert(one, "(3, 'c')")
+    one.warehouse.sql(expire)
+    with pytest.raises(PositionLost, match="has expired"):
+        one.run()
+    one.tables = [{**ID, "on_lost_position": "re_export"}]
+    one.run()
+    assert one.changes()[3:] == [("INSERT", "3", {"id": 3, "v": "c"})]
+
+
+def test_a_table_created_again_is_another_table(lab: MakeLab) -> None:
+    one = lab()
+    insert(one, "(1, 'a')")
+    one.run()
+    one.warehouse.sql("DROP TABLE {c}.shop.orders")
+    one.warehouse.sql("CREATE TABLE {c}.shop.orders (id BIGINT, v STRING) USING iceberg")
+    insert(one, "(5, 'e')")
+    with pytest.raises(PositionLost, match="created again"):
+        one.run()
+
+
+def test_a_branch(lab: MakeLab) -> None:
+    one = lab(branch="audit")
+    insert(one, "(1, 'a')")
+    one.warehouse.sql("ALTER TABLE {c}.shop.orders CREATE BRANCH audit")
+    one.run()
+    insert(one, "(2, 'main only')")
+    one.warehouse.sql("INSERT INTO {c}.shop.orders.branch_audit VALUES (3, 'c')")
+    one.run()
+    assert [change[1] for change in one.changes()] == ["1", "3"]
