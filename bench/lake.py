@@ -13,14 +13,15 @@ from meltline.lake.catalog import Catalog
 from meltline.lake.jvm import Jvm
 from meltline.lake.table import Table
 
-DAYS = 366
-FILES = 16
+DAYS = 30
+FILES = 12
 
 
 def base_table(spark: SparkSession, folder: Path, rows: int) -> Table:
-    """`rows` rows of 20 columns over a year, partitioned by day, a file per day.
+    """`rows` rows of 20 columns over 30 days, partitioned by day, 12 files in each: 360 files.
 
-    Keys are spread over all days. Kept for later runs; what is there is taken as it is.
+    Keys are spread over all days, and over a twelfth of them in each file. Kept for later runs;
+    what is there is taken as it is.
     """
     catalog = _catalog(spark, "base", folder / "base")
     name = f"shop.rows_{rows}"
@@ -31,9 +32,12 @@ def base_table(spark: SparkSession, folder: Path, rows: int) -> Table:
         scratch = folder / f"rows-{rows}"
         shutil.rmtree(scratch, ignore_errors=True)
         _write_rows(scratch, rows)
-        spark.sql(f"CREATE TABLE base.{name} ({_columns()}) USING iceberg "
-                  "PARTITIONED BY (days(at))")
-        spark.read.parquet(str(scratch)).writeTo(f"base.{name}").append()
+        # a task for each file of rows, and each writes to every day
+        spark.sql(f"CREATE TABLE base.{name} ({_columns()}) USING iceberg PARTITIONED BY "
+                  "(days(at)) TBLPROPERTIES ('write.distribution-mode' = 'none')")
+        for part in sorted(scratch.iterdir()):
+            rows_of_it = spark.read.parquet(str(part)).coalesce(1)
+            rows_of_it.writeTo(f"base.{name}").option("fanout-enabled", "true").append()
         shutil.rmtree(scratch)
         done.touch()
     table = catalog.load(name)

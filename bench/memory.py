@@ -1,4 +1,4 @@
-"""Ten million events in one epoch: how fast, and how much memory the processes take at most."""
+"""Large and wide epochs: how fast, and how much memory the processes take at most."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import psutil
 
-from bench.data import COLUMNS, write_events
+from bench.data import COLUMNS, events_sql, write_events
 
 MIB = 1 << 20
+TABLES = 500
+PARTITIONS = 2000
 
 
 @dataclass(frozen=True)
@@ -34,16 +38,41 @@ class Peaks:
 
 
 def ten_million(folder: Path, rows: int = 10_000_000) -> Peaks:
+    """One table, partitioned by day."""
     events = folder / f"events-{rows}"
     write_events(events, rows, 40)
-    base = folder / "memory"
+    return _measure(folder / "memory", events, [{
+        "table_identifier": "a.b", "auto_create": True, "schema": {
+            "columns": _columns(), "partition_spec": [{"column": "at", "transform": "day"}]}}])
+
+
+def many_tables(folder: Path, rows: int = 1_000_000) -> Peaks:
+    """Every event into one of 500 tables and into one of the 2,000 partitions of another."""
+    events = folder / f"wide-events-{rows}"
+    if not events.exists():
+        scratch = events.with_name(events.name + ".part")
+        scratch.mkdir(parents=True, exist_ok=True)
+        wide = (f"SELECT *, 't' || id % {TABLES} AS \"table\", id % {PARTITIONS} AS part "
+                f"FROM ({events_sql(f'range({rows}) t(i)')})")
+        duckdb.sql(f"COPY ({wide}) TO '{scratch}/0.ndjson' (FORMAT json)")
+        scratch.rename(events)
+    columns = [*_columns(), {"name": "part", "type": "long"}]
+    return _measure(folder / "memory", events, [
+        {"table_identifier": "wide.${/table}", "auto_create": True, "exclude_keys": ["table"]},
+        {"table_identifier": "deep.parts", "auto_create": True, "exclude_keys": ["table"],
+         "schema": {"columns": columns, "partition_spec": [{"column": "part"}]}}])
+
+
+def _columns() -> list[dict[str, str]]:
+    return [{"name": name, "type": type_} for name, type_ in COLUMNS.items()]
+
+
+def _measure(base: Path, events: Path, sinks: list[dict[str, Any]]) -> Peaks:
     shutil.rmtree(base, ignore_errors=True)
     base.mkdir(parents=True)
-    columns = [{"name": name, "type": type_} for name, type_ in COLUMNS.items()]
     (base / "p.yaml").write_text(json.dumps({"memory": {
         "source": {"files": {"paths": [f"{events}/*.ndjson"], "settle_time": "0s"}},
-        "sink": [{"iceberg": {"table_identifier": "a.b", "auto_create": True, "schema": {
-            "columns": columns, "partition_spec": [{"column": "at", "transform": "day"}]}}}]}}))
+        "sink": [{"iceberg": sink} for sink in sinks]}}))
     command = [sys.executable, "-m", "meltline.cli.main", "run", "p.yaml", "--once"]
     began = time.monotonic()
     driver, jvm, worker = _watch(subprocess.Popen(command, cwd=base))

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from bench.append_json import append_json
 from bench.changes import COPY_ON_WRITE, FLAT, INSERTS, LINEAGE, MERGE_ON_READ, changes, only_ours
-from bench.memory import ten_million
+from bench.memory import PARTITIONS, TABLES, many_tables, ten_million
 from bench.result import render
 from bench.upserts import growth, upserts
 from meltline.spark.session import SparkSettings, start_session
@@ -30,8 +30,8 @@ def main() -> None:
                         help="rows of the table that upserts go into")
     parser.add_argument("--only", choices=("append", "upsert", "changes"), help="measure only this")
     parser.add_argument("--full", action="store_true",
-                        help="also ten million events in one epoch, with peak memory, and upserts "
-                             "into forty million rows")
+                        help="also upserts into forty million rows, and with peak memory ten "
+                             "million events in one epoch, and one into 500 tables")
     parser.add_argument("--folder", type=Path, default=Path(".meltline/bench"))
     options = parser.parse_args()
     folder = options.folder.absolute()
@@ -55,6 +55,9 @@ def main() -> None:
     if options.full:
         rows = 10_000_000
         print(ten_million(folder, rows).render(rows))
+        rows = 1_000_000
+        print(f"into {TABLES:,} tables and {PARTITIONS:,} partitions:",
+              many_tables(folder, rows).render(rows))
 
 
 def _session(folder: Path) -> SparkSession:

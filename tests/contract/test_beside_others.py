@@ -99,12 +99,13 @@ def test_every_epoch_lands_beside_compaction_expiry_and_appends(
     trial.drop_epoch()
     trial.lab.run()
     others = Others(trial)
-    landed = []
+    landed = [1]
     with others.beside():
-        for _ in range(EPOCHS):
+        # more when the others have lost every race so far
+        while len(landed) <= EPOCHS or (len(others.did) < 3 and len(landed) < 5 * EPOCHS):
             trial.drop_epoch()
             landed += [result.epoch.number for result in trial.lab.run().results]
-    assert landed == list(range(2, EPOCHS + 2))
+    assert landed == list(range(1, len(trial.stream.history) + 1))
     wanted = [*trial.stream.tables["orders"].values(), *others.rows]
     wrong = differences(trial.lab.rows(trial.table("orders")), wanted)
     assert not wrong, wrong
