@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
@@ -14,14 +12,13 @@ import pyarrow.compute as pc
 from pyiceberg.io import FileIO
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
-from pyroaring import BitMap64
 
-from meltline.errors import PositionLost, RunError
+from meltline.errors import PositionLost
+from meltline.kernels.deletion_vector import decode_vector
 from meltline.kernels.projection import Projection
 from meltline.kernels.row_reader import Positions, read_rows
 from meltline.model.content import DeleteFile
 
-MAGIC = b"\xd1\xd3\x39\x64"
 _POSITION_COLUMNS = Schema(
     NestedField(2147483546, "file_path", StringType(), required=True),
     NestedField(2147483545, "pos", LongType(), required=True))
@@ -88,7 +85,7 @@ class Deletes:
                 blob = stream.read(delete.length)
         except FileNotFoundError as error:
             raise PositionLost(f"{delete.path} is gone before it was read") from error
-        return decode_vector(blob, delete.path)
+        return np.asarray(decode_vector(blob, delete.path).to_array(), dtype=np.int64)
 
     def _read_keys(self, deletes: tuple[DeleteFile, ...]) -> pa.Table:
         columns = Schema(*(self._column(id_) for id_ in deletes[0].equality_ids))
@@ -97,17 +94,6 @@ class Deletes:
             self._io, delete.path, delete.format, projection)]
         found = pa.concat_tables(tables) if tables else projection.arrow.empty_table()
         return found.rename_columns([f"k{i}" for i in range(found.num_columns)])
-
-
-def decode_vector(blob: bytes, path: str) -> Positions:
-    """The positions of a `deletion-vector-v1` blob. Raises RunError when it is damaged."""
-    length = struct.unpack(">i", blob[:4])[0]
-    body = blob[4:4 + length]
-    checksum = struct.unpack(">I", blob[4 + length:8 + length])[0]
-    if body[:4] != MAGIC or zlib.crc32(body) != checksum:
-        raise RunError(f"the deletion vector in {path} is damaged")
-    bitmap = BitMap64.deserialize(body[4:])
-    return np.asarray(bitmap.to_array(), dtype=np.int64)
 
 
 def matching(

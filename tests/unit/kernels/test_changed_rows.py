@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,8 @@ from pyroaring import BitMap64
 from meltline.errors import PositionLost, RunError
 from meltline.kernels.changed_rows import ChangedRows
 from meltline.kernels.connection import connect
-from meltline.kernels.deletes import MAGIC, Deletes
+from meltline.kernels.deletes import Deletes
+from meltline.kernels.deletion_vector import encode_vector
 from meltline.kernels.storage import open_storage
 from meltline.model.content import DataFile, DeleteFile, FileChange
 
@@ -52,8 +51,7 @@ class Lake:
         return DeleteFile("position", path, "parquet", 1, len(pairs), 2)
 
     def vector(self, name: str, file: DataFile, *positions: int) -> DeleteFile:
-        body = MAGIC + BitMap64(positions).serialize()
-        blob = struct.pack(">i", len(body)) + body + struct.pack(">I", zlib.crc32(body))
+        blob = encode_vector(BitMap64(positions))
         (self.folder / name).write_bytes(b"PFA1" + blob)
         return DeleteFile("vector", str(self.folder / name), "puffin", 1, len(positions), 2,
                           referenced=file.path, offset=4, length=len(blob))

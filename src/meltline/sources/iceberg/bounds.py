@@ -42,6 +42,8 @@ def _value(bounds: Mapping[int, bytes], id_: int, type_: str) -> Any:
     raw = bounds.get(id_)
     if raw is None:
         return None
+    if type_.startswith("timestamp") and len(raw) != 8:
+        return None  # the column was a date then: its bound counts days
     if type_ in _WHOLE_NUMBERS:
         # a bound keeps the width its column had when it was written
         return int.from_bytes(raw, "little", signed=True)
