@@ -52,9 +52,13 @@ class ChangeLab:
         """Once, inside this process; raises what stopped a lane (PowerCut at the crash point)."""
         recorder = Recorder()
         crash = no_crash if crash_at is None else cut_power_at(crash_at)
-        for runner in self.application().runners(recorder, once=True, crash=crash):
-            runner.stop = threading.Event()
-            runner.loop()
+        application = self.application()
+        try:
+            for runner in application.runners(recorder, once=True, crash=crash):
+                runner.stop = threading.Event()
+                runner.loop()
+        finally:
+            application.close()
         return recorder
 
     def events(self, folder: str = "out") -> list[Json]:

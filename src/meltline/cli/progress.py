@@ -60,12 +60,12 @@ class Progress:
         epoch = lane.state.pending
         if epoch is None:
             return
-        done, tasks, rows = self._jobs.progress(f"{epoch.pipeline} epoch {epoch.number}")
+        done, tasks, rows = self._jobs.progress(epoch.label)
         seconds = time.monotonic() - self._since
         plan = " ".join(f"{v} {k}" for k, v in epoch.plan.summary.items() if k in ("files",))
         work = f"{done}/{tasks} tasks" if tasks else "publishing"
         rate = f"{rows:,} events, {rows / seconds:,.0f}/s, " if rows and seconds else ""
-        self._stream.write(f"\r\x1b[K{epoch.pipeline} epoch {epoch.number}: {plan}, {rate}{work}, "
+        self._stream.write(f"\r\x1b[K{epoch.label}: {plan}, {rate}{work}, "
                            f"{seconds:.0f}s")
         self._stream.flush()
         self._drawn = True

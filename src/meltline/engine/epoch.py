@@ -30,6 +30,11 @@ class Epoch:
     ledger: str = ""
     config: str = ""
 
+    @property
+    def label(self) -> str:
+        """For people and Spark's job list: no two epochs that run at a time share it."""
+        return f"{self.pipeline}/{self.lane} epoch {self.number}"
+
     def batch_id(self, table: str) -> str:
         """The token that makes publishing this epoch to a table happen once."""
         return str(uuid.uuid5(_NAMESPACE, f"{self.pipeline}:{self.lane}:{table}:{self.number}"))

@@ -182,7 +182,7 @@ class Lane:
             TaskPlace(epoch.pipeline, epoch.lane, epoch.number, epoch.planned_at_ms, shard, ""),
             split, reader, self.plan.processors, self.plan.routes, parts, letters,
             self.plan.source_letters) for shard, split in enumerate(splits)]
-        return total(self.run_tasks(works, f"{epoch.pipeline} epoch {epoch.number}"), len(parts))
+        return total(self.run_tasks(works, epoch.label), len(parts))
 
     def _check_rejects(self, report: TaskReport, todo: Sequence[int]) -> None:
         plan = self.plan

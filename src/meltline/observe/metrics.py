@@ -42,10 +42,10 @@ class Metrics:
         self.epochs = self._counter("epochs_done", "Epochs done", ["pipeline"])
         self.failures = self._counter("epoch_failures", "Epochs that failed", ["pipeline"])
         self.lag = Gauge("meltline_lag", "Waiting at the source (files, offsets, ...)",
-                         ["pipeline"], registry=self.registry)
+                         ["pipeline", "lane"], registry=self.registry)
         self.last_commit_age = Gauge(
             "meltline_last_commit_age_seconds", "Seconds since the last epoch was done",
-            ["pipeline"], registry=self.registry)
+            ["pipeline", "lane"], registry=self.registry)
 
     def serve(self, port: int, address: str = "127.0.0.1") -> None:
         try:
@@ -61,11 +61,11 @@ class Metrics:
         self.events.labels(pipeline).inc(report.read)
         self.bytes.labels(pipeline).inc(report.size)
         self.unrouted.labels(pipeline).inc(report.unrouted)
-        self.lag.labels(pipeline).set(result.waiting)
+        self.lag.labels(pipeline, result.epoch.lane).set(result.waiting)
         for sink, count in {"source": report.undecodable, **result.rejected}.items():
             self.dead_letters.labels(pipeline, sink).inc(count)
         done_at = time.time()
-        self.last_commit_age.labels(pipeline).set_function(lambda: time.time() - done_at)
+        self.last_commit_age.labels(pipeline, result.epoch.lane).set_function(lambda: time.time() - done_at)
         for published in result.published:
             labels = (pipeline, published.table)
             if published.repeated:

@@ -72,7 +72,7 @@ class SparkJobs:
         except Py4JJavaError as error:
             raise _failed(error) from None
         finally:
-            del self._rows[description]
+            self._rows.pop(description, None)
         for text in texts:
             _raise_if_error(text)
         return [TaskReport.from_json(text) for text in texts]

@@ -91,7 +91,7 @@ def test_tasks_know_their_place() -> None:
     seen: list[TaskWork] = []
 
     def looking(works: Sequence[TaskWork], description: str) -> list[TaskReport]:
-        assert description == "p epoch 1"
+        assert description == "p/l epoch 1"
         seen.extend(works)
         return run_here(works, description)
 

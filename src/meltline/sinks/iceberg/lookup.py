@@ -177,7 +177,7 @@ class _Run:
             self.settings.target.format_version < VECTORS_SINCE))
         return self.map_items(
             partial(function, self.settings), groups,
-            f"{self.epoch.pipeline} epoch {self.epoch.number} keys", self.epoch.pipeline)
+            f"{self.epoch.label} keys", self.epoch.pipeline)
 
 
 def _holds(seen: Mapping[str, LiveFile], live: Mapping[str, LiveFile]) -> bool:
