@@ -55,17 +55,17 @@ class Metrics:
                             hint="choose another port with --metrics-port") from None
 
     def epoch_done(self, result: EpochResult) -> None:
-        pipeline = result.epoch.pipeline
+        pipeline, lane = result.epoch.pipeline, result.epoch.lane
         report = result.report
         self.epochs.labels(pipeline).inc()
         self.events.labels(pipeline).inc(report.read)
         self.bytes.labels(pipeline).inc(report.size)
         self.unrouted.labels(pipeline).inc(report.unrouted)
-        self.lag.labels(pipeline, result.epoch.lane).set(result.waiting)
+        self.lag.labels(pipeline, lane).set(result.waiting)
         for sink, count in {"source": report.undecodable, **result.rejected}.items():
             self.dead_letters.labels(pipeline, sink).inc(count)
         done_at = time.time()
-        self.last_commit_age.labels(pipeline, result.epoch.lane).set_function(lambda: time.time() - done_at)
+        self.last_commit_age.labels(pipeline, lane).set_function(lambda: time.time() - done_at)
         for published in result.published:
             labels = (pipeline, published.table)
             if published.repeated:
