@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from meltline.errors import UserError
+from meltline.sinks.iceberg.ledger import control_table_name
 from meltline.testing import PowerCut
 from tests.catalogs import Properties
 from tests.lab import Lab
@@ -72,6 +73,17 @@ def test_a_crash_between_two_tables_doubles_nothing(lab: Lab) -> None:
         epochs = lab.epochs(f"shop.{table}")
         assert epochs == sorted(set(epochs)), "a snapshot per table and epoch"
     assert reasons(lab) == ['unknown operation "?"'] * 4
+
+
+def test_a_lost_ledger_is_rebuilt_from_the_tables_that_events_named(lab: Lab) -> None:
+    for number in range(2):
+        lab.drop_file([{"kind": "eu.orders", "id": number}, {"kind": "items", "id": number}])
+        lab.run()
+    assert lab.open_catalog().drop(control_table_name("meltline", "lab"))
+    lab.drop_file([{"kind": "eu.orders", "id": 2}])
+    lab.run()
+    assert (ids(lab, "shop.eu.orders"), ids(lab, "shop.items")) == ([0, 1, 2], [0, 1])
+    assert lab.epochs("shop.eu.orders") == [1, 2, 3]
 
 
 def test_without_auto_create_events_of_missing_tables_are_dead_letters(lab: Lab) -> None:

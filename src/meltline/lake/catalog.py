@@ -70,14 +70,16 @@ class Catalog:
                 return table
 
     def tables(self, namespace: str) -> list[str]:
-        """The identifiers of the tables right in a namespace; none when there is no such thing."""
+        """The tables in a namespace and in those inside of it; none when there is no such thing."""
         parsed = self._named(f"{namespace}.x").namespace()
         try:
-            return [str(name) for name in self.java.listTables(parsed)]
+            found = [str(name) for name in list(self.java.listTables(parsed))]
+            inside = [str(name) for name in list(self.java.listNamespaces(parsed))]
         except Py4JJavaError as error:
             if "NoSuchNamespaceException" in exception_names(error):
                 return []
             raise translate(error, f"cannot list the tables of {namespace}") from None
+        return found + [name for one in inside for name in self.tables(one)]
 
     def drop(self, identifier: str, purge: bool = False) -> bool:
         with java_errors(f"cannot drop table {identifier}"):
