@@ -5,25 +5,15 @@ Peer: Spark's own `from_json` and Iceberg's own append, in the same Spark applic
 
 from __future__ import annotations
 
-import json
-import sys
-import threading
 import time
-import uuid
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col, from_json
 
 from bench.data import COLUMNS, SPARK_TYPES, write_events
+from bench.pipeline import run_files
 from bench.result import Result
-from meltline.assembly.application import Application
-from meltline.cli.progress import Progress
-from meltline.config.file import load_file
-from meltline.lake.jvm import Jvm
-from meltline.observe.listener import LogListener
-from meltline.observe.metrics import Metrics
-from meltline.spark.jobs import SparkJobs
 
 
 def append_json(spark: SparkSession, folder: Path, rows: int) -> Result:
@@ -43,21 +33,8 @@ def append_json(spark: SparkSession, folder: Path, rows: int) -> Result:
 def _ours(spark: SparkSession, base: Path, events: Path, table: str) -> float:
     columns = [{"name": name, "type": type_} for name, type_ in COLUMNS.items()]
     spec = [{"column": "at", "transform": "day"}]
-    catalog = {"type": "hadoop", "warehouse": str(base / "warehouse")}
-    config = base / f"{table}.yaml"
-    config.write_text(json.dumps({f"bench-{table}-{uuid.uuid4().hex[:6]}": {
-        "source": {"files": {"paths": [f"{events}/*.ndjson"], "settle_time": "0s"}},
-        "sink": [{"iceberg": {
-            "catalog": catalog, "table_identifier": f"shop.{table}", "auto_create": True,
-            "schema": {"columns": columns, "partition_spec": spec}}}]}}))
-    jobs = SparkJobs(spark, uuid.uuid4().hex[:8])
-    application = Application(load_file(config).select(), Jvm(spark), jobs, base)
-    began = time.monotonic()
-    with Progress(sys.stderr, jobs, enabled=False) as line:
-        failures = application.run(LogListener(Metrics(), line), threading.Event(), once=True)
-    if failures:
-        raise failures[0]
-    return time.monotonic() - began
+    return run_files(spark, base, events, table, auto_create=True,
+                     schema={"columns": columns, "partition_spec": spec})
 
 
 def _peer(spark: SparkSession, events: Path, table: str) -> float:

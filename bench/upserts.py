@@ -6,11 +6,7 @@ into a table with the very same data files. Both read the events from the same J
 
 from __future__ import annotations
 
-import json
-import sys
-import threading
 import time
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,14 +15,8 @@ from pyspark.sql import SparkSession
 
 from bench.data import COLUMNS, SPARK_TYPES, events_sql
 from bench.lake import DAYS, base_table, copy_table
+from bench.pipeline import run_files
 from bench.result import Result
-from meltline.assembly.application import Application
-from meltline.cli.progress import Progress
-from meltline.config.file import load_file
-from meltline.lake.jvm import Jvm
-from meltline.observe.listener import LogListener
-from meltline.observe.metrics import Metrics
-from meltline.spark.jobs import SparkJobs
 
 UPSERTS = 50_000
 NEW_ONE_IN = 20
@@ -88,21 +78,8 @@ def _write_upserts(folder: Path, rows: int, kind: str) -> None:
 
 
 def _ours(spark: SparkSession, base: Path, events: Path, table: str, mode: str) -> float:
-    config = base / f"{table}.yaml"
-    config.write_text(json.dumps({f"bench-{table}-{uuid.uuid4().hex[:6]}": {
-        "source": {"files": {"paths": [f"{events}/*.ndjson"], "settle_time": "0s"}},
-        "sink": [{"iceberg": {
-            "catalog": {"type": "hadoop", "warehouse": str(base / "warehouse")},
-            "table_identifier": f"shop.{table}", "operation": "${/op}",
-            "identifier_columns": ["id"], "delete_mode": mode}}]}}))
-    jobs = SparkJobs(spark, uuid.uuid4().hex[:8])
-    application = Application(load_file(config).select(), Jvm(spark), jobs, base)
-    began = time.monotonic()
-    with Progress(sys.stderr, jobs, enabled=False) as line:
-        failures = application.run(LogListener(Metrics(), line), threading.Event(), once=True)
-    if failures:
-        raise failures[0]
-    return time.monotonic() - began
+    return run_files(spark, base, events, table, operation="${/op}", identifier_columns=["id"],
+                     delete_mode=mode)
 
 
 def _peer(spark: SparkSession, events: Path, table: str) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from meltline.engine.crash import no_crash
 from meltline.lake.jvm import Jvm
 from meltline.spark.jobs import SparkJobs
 from meltline.testing import Recorder, cut_power_at
+from tests.once import run_once
 from tests.warehouse import Warehouse
 
 Json = dict[str, Any]
@@ -50,16 +50,8 @@ class ChangeLab:
 
     def run(self, crash_at: str | None = None) -> Recorder:
         """Once, inside this process; raises what stopped a lane (PowerCut at the crash point)."""
-        recorder = Recorder()
-        crash = no_crash if crash_at is None else cut_power_at(crash_at)
-        application = self.application()
-        try:
-            for runner in application.runners(recorder, once=True, crash=crash):
-                runner.stop = threading.Event()
-                runner.loop()
-        finally:
-            application.close()
-        return recorder
+        return run_once(self.application(),
+                        no_crash if crash_at is None else cut_power_at(crash_at))
 
     def events(self, folder: str = "out") -> list[Json]:
         """All lines so far, in the order of the epochs."""

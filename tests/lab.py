@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import threading
 import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +24,7 @@ from meltline.lake.jvm import Jvm
 from meltline.lake.table import SnapshotInfo, Table
 from meltline.spark.jobs import SparkJobs
 from meltline.testing import Recorder, cut_power_at
+from tests.once import run_once
 
 Json = dict[str, Any]
 
@@ -80,17 +80,7 @@ class Lab:
 
     def run(self, crash_at: str | None = None, crash: CrashPoint = no_crash) -> Recorder:
         """Once, inside this process; raises what stopped the lane (PowerCut at the crash point)."""
-        recorder = Recorder()
-        if crash_at is not None:
-            crash = cut_power_at(crash_at)
-        application = self.application()
-        try:
-            for runner in application.runners(recorder, once=True, crash=crash):
-                runner.stop = threading.Event()
-                runner.loop()
-        finally:
-            application.close()
-        return recorder
+        return run_once(self.application(), crash if crash_at is None else cut_power_at(crash_at))
 
     def run_process(
         self, crash_at: str | None = None, check: bool = True, once: bool = True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import time
@@ -12,8 +11,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.catalogs import KINDS, Properties
-from tests.changes.combination import MODES, Combination, any_combination
+from tests.catalogs import Properties
+from tests.changes.combination import MODES, Combination
+from tests.changes.soak import random_trials
 from tests.changes.trial import Trial
 
 SEED = 53
@@ -45,15 +45,7 @@ def test_soak_of_random_kills(
     tmp_path: Path, spark: SparkSession, make_catalog: Callable[[str], Properties]
 ) -> None:
     """`make soak` sets MELTLINE_SOAK_SECONDS; a seed that fails becomes a test above."""
-    deadline = time.monotonic() + float(os.environ.get("MELTLINE_SOAK_SECONDS", "0"))
-    while time.monotonic() < deadline:
-        seed = random.SystemRandom().randrange(1 << 30)
-        chance = random.Random(seed)
-        combination, kind = any_combination(chance), chance.choice(KINDS)
-        print(f"seed {seed}: kills, {combination} on {kind}")  # noqa: T201
-        base = tmp_path / str(seed)
-        base.mkdir()
-        trial = Trial.make(base, make_catalog(kind), spark, combination, seed)
+    for trial, _ in random_trials("kills", tmp_path, spark, make_catalog):
         kill_again_and_again(trial, kills=5)
 
 

@@ -8,9 +8,7 @@ are there. `make soak` draws combinations and seeds at random and prints them.
 
 from __future__ import annotations
 
-import os
 import random
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -20,15 +18,15 @@ from pyspark.sql import SparkSession
 
 from meltline.engine.crash import POINTS
 from meltline.testing import PowerCut
-from tests.catalogs import KINDS, Properties
+from tests.catalogs import Properties
 from tests.changes.combination import (
     MODES,
     PARTITIONS,
     TABLES,
     VERSIONS,
     Combination,
-    any_combination,
 )
+from tests.changes.soak import random_trials
 from tests.changes.trial import Trial
 
 SEED = 47
@@ -70,15 +68,7 @@ def test_soak_of_random_streams(
     tmp_path: Path, spark: SparkSession, make_catalog: Callable[[str], Properties]
 ) -> None:
     """A combination and a seed that fail become a row of the slice."""
-    deadline = time.monotonic() + float(os.environ.get("MELTLINE_SOAK_SECONDS", "0"))
-    while time.monotonic() < deadline:
-        seed = random.SystemRandom().randrange(1 << 30)
-        chance = random.Random(seed)
-        combination, kind = any_combination(chance), chance.choice(KINDS)
-        print(f"seed {seed}: {combination} on {kind}")  # noqa: T201
-        base = tmp_path / str(seed)
-        base.mkdir()
-        trial = Trial.make(base, make_catalog(kind), spark, combination, seed)
+    for trial, chance in random_trials("changes", tmp_path, spark, make_catalog):
         run_and_compare(trial, epochs=chance.randrange(2, 9))
 
 
