@@ -44,6 +44,8 @@ def check_every_snapshot(lab: ChangeLab, copy: Warehouse, source: str, target: s
     known = {row["summary"]["meltline.source.snapshot"]: row["snapshot_id"]
              for row in snapshots(copy, target)}
     assert len(known) == len(snapshots(copy, target)), "a source snapshot was applied twice"
+    newest = snapshots(copy, target)[-1]["summary"]
+    assert int(newest["meltline.valid-through-ms"]) > 0
     for snapshot, mine in known.items():
         theirs = rows_at(lab.warehouse, source, int(snapshot))
         ours = rows_at(copy, target, mine)

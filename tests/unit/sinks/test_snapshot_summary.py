@@ -9,6 +9,9 @@ from meltline.sinks.iceberg import summary
 from meltline.sinks.iceberg.summary import (
     POSITION,
     POSITION_LIMIT,
+    RESOLVED,
+    START,
+    VALID_THROUGH,
     lane_key,
     snapshot_summary,
     token_key,
@@ -24,6 +27,14 @@ def test_the_summary_of_an_epoch() -> None:
         "meltline.data-files": "3", "meltline.delete-files": "2", "meltline.rows": "1000",
         "meltline.keys": "7",
         "meltline.position": '{"next":10}', "meltline.source.files": "é.json"}
+
+
+def test_how_far_the_source_is_complete() -> None:
+    plan = replace(epoch().plan, start=Position({"next": 5}), resolved="17.1", valid_through_ms=42)
+    summary = snapshot_summary(replace(epoch(), plan=plan), TABLE, "o", 1, 0, 1, 0)
+    assert {name: summary[name] for name in (START, RESOLVED, VALID_THROUGH)} == {
+        "meltline.position-start": '{"next":5}', "meltline.resolved": "17.1",
+        "meltline.valid-through-ms": "42"}
 
 
 def test_a_long_position_is_left_out() -> None:

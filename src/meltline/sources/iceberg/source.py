@@ -115,7 +115,8 @@ class IcebergSource:
             if snapshot.operation != REPLACE or base != snapshot.parent_id:
                 data = {**self._data("change", history, snapshot), "before": base}
                 end = Place(place.uuid, snapshot.snapshot_id)
-                return Plan(data, end.to_position(), len(chain) - number - 1, _summary(snapshot))
+                return Plan(data, end.to_position(), len(chain) - number - 1, _summary(snapshot),
+                            valid_through_ms=snapshot.timestamp_ms)
         # only compaction: the position follows, or it would expire with the files it replaced
         return self._plan_start(Place(place.uuid, chain[-1].snapshot_id)) if chain else None
 
