@@ -41,7 +41,7 @@ bench-full: $(READY) ## the same, and 10 million events in one epoch with peak m
 	$(BIN)/python -m bench.run --full $(BENCH_ARGS)
 
 soak: $(READY) ## kill -9 at every step everywhere, then random tests for MELTLINE_SOAK_SECONDS (600)
-	MELTLINE_SOAK_SECONDS=$(MELTLINE_SOAK_SECONDS) $(BIN)/python -m pytest -m soak -s $(PYTEST_ARGS)
+	MELTLINE_SOAK_SECONDS=$(MELTLINE_SOAK_SECONDS) $(BIN)/python -m pytest -m soak -s --timeout=0 $(PYTEST_ARGS)
 
 services: $(READY) ## run the test servers in the foreground; endpoints in .services/endpoints.json
 	$(BIN)/python -m tests.services

@@ -80,18 +80,23 @@ def labs(tmp_path: Path, spark: SparkSession, properties: Properties) -> list[La
 
 def run_both(labs: Sequence[Lab]) -> None:
     """Both have planned their epoch before either writes."""
-    ready = threading.Barrier(len(labs))
+    ready = threading.Barrier(len(labs), timeout=120)
 
-    def together() -> Callable[[str], None]:
+    def run(lab: Lab) -> None:
         left = [ready]
 
         def wait(point: str) -> None:
             if point == "record" and left:
                 left.pop().wait()
 
-        return wait
+        try:
+            lab.run(crash=wait)
+        except BaseException:
+            # one that fails before it gets there must not leave the other waiting
+            ready.abort()
+            raise
 
-    at_once([partial(lab.run, crash=together()) for lab in labs])
+    at_once([partial(run, lab) for lab in labs])
 
 
 def test_two_pipelines_begin_with_no_table(labs: list[Lab]) -> None:
