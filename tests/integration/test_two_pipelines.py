@@ -45,6 +45,17 @@ def at_once(works: Sequence[Callable[[], Any]]) -> list[Any]:
         return list(pool.map(run, works))
 
 
+def test_a_new_jdbc_catalog_is_opened_by_many_at_once(spark: SparkSession, tmp_path: Path) -> None:
+    for round_ in range(ROUNDS):
+        fresh = {"type": "jdbc", "uri": f"jdbc:sqlite:{tmp_path / f'{round_}.db'}",
+                 "warehouse": str(tmp_path)}
+        catalogs = at_once([partial(Catalog, Jvm(spark), fresh) for _ in range(THREADS)])
+        catalogs[0].create("n.t", iceberg_schema({"struct": {"id": "long"}}))
+        assert all(catalog.load("n.t") is not None for catalog in catalogs)
+        for catalog in catalogs:
+            catalog.close()
+
+
 def test_one_table_is_created_and_every_column_added_once(
     spark: SparkSession, properties: Properties
 ) -> None:

@@ -7,11 +7,15 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
+from meltline.errors import Retryable
 from meltline.lake.jvm import Jvm, exception_names, java_errors, translate
 from meltline.lake.table import Table
 
 DEFAULT_NAME = "meltline"
 """A JDBC catalog keeps its tables under its name: other engines must use the same one."""
+OPEN_TRIES = 4
+"""Of those who open a new JDBC catalog at the same time one makes its tables. The others fail in
+the middle of that, and then find them."""
 _SETTINGS = {"jdbc": {"jdbc.schema-version": "V1"}}
 
 
@@ -23,9 +27,15 @@ class Catalog:
         self.name = properties.get("name", DEFAULT_NAME)
         kind = properties.get("type", "")
         merged = {**_SETTINGS.get(kind, {}), **properties}
-        with java_errors(f"cannot open the {kind or 'named'} catalog"):
-            self.java: Any = jvm.iceberg.CatalogUtil.buildIcebergCatalog(
-                self.name, jvm.map(merged), jvm.hadoop_configuration)
+        for last in [False] * (OPEN_TRIES - 1) + [True]:
+            try:
+                with java_errors(f"cannot open the {kind or 'named'} catalog"):
+                    self.java: Any = jvm.iceberg.CatalogUtil.buildIcebergCatalog(
+                        self.name, jvm.map(merged), jvm.hadoop_configuration)
+                return
+            except Retryable:
+                if last or kind != "jdbc":
+                    raise
 
     def close(self) -> None:
         """Give up connections, where the catalog has any."""
