@@ -69,7 +69,7 @@ def _session(folder: Path) -> SparkSession:
         "spark.sql.catalog.bench.warehouse": str(folder / "warehouse"),
         # the peer's rows do meet the JVM: it gets the full compiler and Spark's own collector
         "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
-    }, driver_memory="4g"))
+    }, driver_memory="8g"))
 
 
 if __name__ == "__main__":

@@ -29,11 +29,16 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of one file with one sign: +1 they appeared, -1 they are gone."""
+    """Rows of one file with one sign: +1 they appeared, -1 they are gone.
+
+    `bare`: only their key columns are there. They are gone, and rows of the same keys have
+    appeared in their place.
+    """
 
     sign: int
     positions: Positions
     table: pa.Table
+    bare: bool = False
 
 
 class ChangedRows:

@@ -8,6 +8,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from meltline.errors import RunError
 from meltline.kernels.changed_rows import ROW_ID, Rows
@@ -18,8 +19,8 @@ from meltline.kernels.row_hash import row_hash_sql
 from meltline.model.table_view import TableView
 
 CHANGED = ("row", "sign", "id", "h1", "h2")
-"""`row` STRUCT, `sign` +1 or -1, `id` the document id or null, `h1` `h2` the hash of the row or
-null where nothing can cancel."""
+"""`row` STRUCT (null for a bare row), `sign` +1 or -1, `id` the document id or null, `h1` `h2` the
+hash of the row or null where nothing can cancel."""
 
 
 class Changes:
@@ -43,9 +44,9 @@ class Changes:
     def pack(self, rows: Rows, hashed: bool) -> pa.Table:
         """Rows as CHANGED columns. `hashed`: they may cancel, or need an order of their own."""
         table = rows.table
-        columns: dict[str, object] = {
-            "row": pa.chunked_array(table.select(self._names).to_struct_array())}
         count = table.num_rows
+        columns: dict[str, object] = {"row": self._no_rows(count) if rows.bare else
+                                      pa.chunked_array(table.select(self._names).to_struct_array())}
         columns["sign"] = pa.repeat(pa.scalar(rows.sign, pa.int8()), count)
         columns["id"] = self._ids(table)
         if hashed:
@@ -53,6 +54,10 @@ class Changes:
         else:
             columns["h1"] = columns["h2"] = pa.nulls(count, pa.uint64())
         return pa.table(columns)
+
+    def _no_rows(self, count: int) -> pa.Array:
+        arrow: pa.Schema = schema_to_pyarrow(self._view.schema, include_field_ids=True)
+        return pa.nulls(count, pa.struct(list(arrow)))
 
     def _ids(self, table: pa.Table) -> pa.ChunkedArray | pa.Array:
         if self._view.identifiers:
@@ -82,7 +87,8 @@ class Changes:
         All rows of a key must be here.
         """
         signs = changed.column("sign")
-        if pc.min(signs).as_py() == -1 and pc.max(signs).as_py() == 1:
+        whole = pc.filter(signs, pc.is_valid(changed.column("row")))
+        if pc.min(whole).as_py() == -1 and pc.max(whole).as_py() == 1:
             changed = self._netted(changed)
         ids = changed.column("id")
         if not self.keyed or ids.null_count:
@@ -102,6 +108,11 @@ class Changes:
             # two rows may look alike: only one of the same id is the same row
             mixed = self._run(changed, "hash(h1, id) AS h1").column("h1")
             keys = keys.set_column(0, "h1", mixed)
+        if changed.column("row").null_count:
+            # the row of a bare one is not known, so none of its key can be said to be carried over
+            mixed = self._run(changed, "CASE WHEN id IN (SELECT id FROM changed_rows "
+                              'WHERE "row" IS NULL) THEN hash(h1, sign) ELSE h1 END AS h1')
+            keys = keys.set_column(0, "h1", mixed.column("h1"))
         kept = survivors(self._connection, keys)
         return changed if len(kept) == changed.num_rows else changed.take(pa.array(kept))
 

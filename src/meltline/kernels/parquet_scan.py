@@ -7,6 +7,7 @@ else is read the general way (kernels/row_reader.py), with the same result.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
@@ -21,9 +22,19 @@ from meltline.kernels.row_hash import row_hash_sql
 from meltline.kernels.storage import Storage
 from meltline.model.content import DataFile
 
+LINEAGE_FIELDS = {2147483540: "_row_id", 2147483539: "_last_updated_sequence_number"}
+_VIRTUAL = ("file_index", "file_row_number", "filename")
 _GLOBS = "*?["
 _SIMPLE = ("boolean", "int", "long", "float", "double", "string", "binary", "date", "timestamp",
            "timestamptz")
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Where DuckDB finds the file, and whether it holds the columns of row lineage."""
+
+    path: str
+    lineage: bool
 
 
 class ParquetScan:
@@ -40,10 +51,16 @@ class ParquetScan:
                            or str(field.field_type).startswith("decimal")
                            for field in schema.fields)
         self._known: dict[bytes, bool] = {}
-        self._paths: dict[str, str | None] = {}
+        self._found: dict[str, Plain | None] = {}
+
+    def find(self, file: DataFile) -> Plain | None:
+        """None when the file is not plain."""
+        if file.path not in self._found:
+            self._found[file.path] = self._local(file) if self._simple else None
+        return self._found[file.path]
 
     def is_plain(self, file: DataFile) -> bool:
-        return self._path(file) is not None
+        return self.find(file) is not None
 
     def hashes(self, files: Sequence[DataFile], signs: Mapping[str, int]) -> pa.Table:
         """h1, h2, sign, `file` by its index, and `pos`, of every row of plain files."""
@@ -52,7 +69,7 @@ class ParquetScan:
         return self._connection.sql(
             f"SELECT {first} AS h1, {second} AS h2, "
             f"(CASE file_index {cases} END)::TINYINT AS sign, file_index::INTEGER AS file, "
-            f"file_row_number AS pos FROM {self._relation(files)}").to_arrow_table()
+            f"file_row_number AS pos FROM {self.relation(files)}").to_arrow_table()
 
     def fetch(self, files: Sequence[DataFile], wanted: pa.Table) -> pa.Table:
         """The rows that `wanted` (file, pos) names, with these two columns behind their own."""
@@ -60,23 +77,19 @@ class ParquetScan:
         self._connection.register("wanted_rows", wanted)
         found = self._connection.sql(
             f"SELECT {names}, w.file AS meltline_file, w.pos AS meltline_pos "
-            f"FROM {self._relation(files)} s JOIN wanted_rows w "
+            f"FROM {self.relation(files)} s JOIN wanted_rows w "
             f"ON s.file_index = w.file AND s.file_row_number = w.pos "
             f"ORDER BY w.file, w.pos").to_arrow_table()
         self._connection.unregister("wanted_rows")
         fields = [*self.arrow, pa.field("file", pa.int32()), pa.field("pos", pa.int64())]
         return found.rename_columns([field.name for field in fields]).cast(pa.schema(fields))
 
-    def _relation(self, files: Sequence[DataFile]) -> str:
-        paths = [path for file in files if (path := self._path(file)) is not None]
+    def relation(self, files: Sequence[DataFile]) -> str:
+        """Of plain files; `file_index` is the place of a file among them."""
+        paths = [found.path for file in files if (found := self.find(file)) is not None]
         return f"read_parquet({quote_list(paths)}, hive_partitioning = false)"
 
-    def _path(self, file: DataFile) -> str | None:
-        if file.path not in self._paths:
-            self._paths[file.path] = self._local(file) if self._simple else None
-        return self._paths[file.path]
-
-    def _local(self, file: DataFile) -> str | None:
+    def _local(self, file: DataFile) -> Plain | None:
         scheme, _, path = self._io.parse_location(file.path)
         if file.format != "parquet" or scheme != "file" or any(c in path for c in _GLOBS):
             return None
@@ -87,15 +100,21 @@ class ParquetScan:
         key = columns.serialize().to_pybytes()
         if key not in self._known:
             self._known[key] = self._fits(columns)
-        return path if self._known[key] else None
+        return Plain(path, _has_lineage(columns)) if self._known[key] else None
 
     def _fits(self, columns: pa.Schema) -> bool:
         lower = [name.lower() for name in columns.names]
-        if len(set(lower)) < len(lower):
-            return False  # names differ in their case alone: DuckDB takes them for the same
+        if len(set(lower)) < len(lower) or set(lower) & set(_VIRTUAL):
+            return False  # DuckDB takes names that differ in their case alone for the same
         known = {field_id(field): field for field in columns}
+        if any(id_ in known and known[id_].name != name for id_, name in LINEAGE_FIELDS.items()):
+            return False
         return all(field_id(want) in known and _same(known[field_id(want)], want)
                    for want in self.arrow)
+
+
+def _has_lineage(columns: pa.Schema) -> bool:
+    return set(LINEAGE_FIELDS) <= {field_id(field) for field in columns}
 
 
 def _same(found: pa.Field, want: pa.Field) -> bool:

@@ -1,4 +1,4 @@
-"""A 128-bit hash of a whole row, as SQL: equal rows have equal hashes, wherever they are read.
+"""How rows compare, as SQL: a 128-bit hash of a whole row, equal for equal rows everywhere.
 
 Two 64-bit hashes that share no collision: the second one sees every value in another disguise.
 Null equals null and nothing else, NaN equals NaN, -0.0 differs from 0.0, and a map is the set of
@@ -47,6 +47,13 @@ def row_hash_sql(fields: Sequence[NestedField], prefix: str = "") -> tuple[str, 
             # zeros of both signs hash alike
             first.append(f"({source} = 0 AND signbit({source}))")
     return f"hash({', '.join(first)})", f"hash({', '.join(second)})"
+
+
+def differs_sql(old: str, new: str, field: NestedField) -> str:
+    """Whether two single values (of no nested type) are different, by the same rules."""
+    if isinstance(field.field_type, FloatType | DoubleType):
+        return f"{old} IS DISTINCT FROM {new} OR signbit({old}) IS DISTINCT FROM signbit({new})"
+    return f"{old} IS DISTINCT FROM {new}"
 
 
 def _disguised(value: str, type_: IcebergType) -> str:

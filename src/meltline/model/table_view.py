@@ -20,7 +20,8 @@ class TableView:
     """Plain text, so that it travels as it is.
 
     `schemas` are all the table ever had, newest last: a delete may speak of a dropped column.
-    `identifiers` are the field ids of the identifier columns.
+    `identifiers` are the field ids of the identifier columns. `base_sequence` is the sequence
+    number of the state that the snapshot is compared with, if it comes from that one.
     """
 
     table: str
@@ -34,6 +35,7 @@ class TableView:
     row_ids: bool = False
     name_mapping: str | None = None
     io_properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+    base_sequence: int | None = None
 
     @cached_property
     def schema(self) -> Schema:

@@ -75,6 +75,15 @@ def base_of(history: TableHistory, snapshot: Snapshot, place: Place) -> int | No
     return place.snapshot if _is_cut(history, snapshot) else snapshot.parent_id
 
 
+def base_sequence(history: TableHistory, snapshot: Snapshot, base: int | None) -> int | None:
+    """The sequence number of what a snapshot is compared with; None when it does not come from
+    there, as after a rollback: then the numbers do not tell what is older."""
+    if base is None:
+        return 0
+    known = (one.snapshot_id for one in history.ancestors(snapshot.snapshot_id))
+    return history.snapshots[base].sequence if base == snapshot.parent_id or base in known else None
+
+
 def _is_cut(history: TableHistory, snapshot: Snapshot) -> bool:
     return snapshot.parent_id is not None and snapshot.parent_id not in history.snapshots
 

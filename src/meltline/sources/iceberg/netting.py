@@ -25,6 +25,7 @@ from meltline.sources.iceberg.pieces import (
     to_bytes,
     write_table,
 )
+from meltline.sources.iceberg.shortcuts import Shortcuts, is_whole
 from meltline.sources.iceberg.units import Unit
 
 TOGETHER_ROWS = 1_000_000
@@ -34,9 +35,11 @@ _NO_KEYS = pa.table({"h1": pa.array([], pa.uint64())})
 
 
 class Work:
-    """For one snapshot, inside one task."""
+    """For one snapshot, inside one task. `whole`: see Shortcuts."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, view: TableView) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, view: TableView, whole: bool = True
+    ) -> None:
         self._connection = connection
         self._view = view
         self._io = open_storage(view.io_properties)
@@ -45,6 +48,7 @@ class Work:
         self._narrow = self._reader(Schema(), lineage=True)
         self._scan = ParquetScan(connection, self._io, view.schema)
         self._changes = Changes(connection, view)
+        self._shortcuts = Shortcuts(connection, view, self._scan, self._fetch_all, whole)
 
     def _reader(self, schema: Schema, lineage: bool) -> ChangedRows:
         return ChangedRows(
@@ -68,9 +72,12 @@ class Work:
             if count > TOGETHER_ROWS:
                 yield from net(batch)
                 batch, count = [], 0
-        yield from net(batch)
+        if batch:
+            yield from net(batch)
 
     def _net(self, batch: Sequence[FileChange]) -> Iterator[Rows]:
+        batch, rows = self._shortcuts.by_place(batch)
+        yield from rows
         keys, files, kept_rows = self._hashed(batch)
         if not keys.num_rows:
             return
@@ -97,10 +104,8 @@ class Work:
         return pa.concat_tables(parts) if parts else _NO_KEYS, files, read
 
     def _is_plain(self, change: FileChange) -> bool:
-        """All rows of one side, and nothing to leave out."""
-        deletes = change.after if change.before is None else change.before
-        whole = change.before is None or change.after is None
-        return whole and not deletes and not self._view.row_ids and self._scan.is_plain(change.file)
+        return (is_whole(change) and not self._view.row_ids
+                and self._scan.is_plain(change.file))
 
     def _chosen(
         self, chosen: pa.Table, files: Sequence[DataFile], read: Mapping[int, Rows]
@@ -150,6 +155,10 @@ class Work:
     def _by_lineage(self, batch: Sequence[FileChange]) -> Iterator[Rows]:
         """A row of the same id and the same last change is the same row: two narrow columns tell
         which rows changed, and only those are read."""
+        short = self._shortcuts.by_lineage(batch)
+        if short is not None:
+            yield from short
+            return
         files = [change.file for change in batch]
         parts = []
         for index, change in enumerate(batch):

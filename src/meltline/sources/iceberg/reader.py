@@ -108,7 +108,7 @@ class IcebergReader:
     ) -> Iterator[tuple[int, bytes]]:
         view, buckets = split.data["view"], split.data["buckets"]
         units: Sequence[Unit] = split.data["units"]
-        work = Work(connection, view)
+        work = Work(connection, view, whole=self.update_before)
         outbox = _Outbox(connection, view, buckets)
         yield from work.hashes([unit for unit in units if unit.mode == "hash"], buckets)
         for unit in units:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 from meltline.engine.protocols import Blobs
@@ -21,6 +22,7 @@ from meltline.sources.iceberg.ancestry import (
     REPLACE,
     Place,
     base_of,
+    base_sequence,
     find_head,
     following,
     start_place,
@@ -154,6 +156,7 @@ class IcebergSource:
         difference = compare(old, self._manifests(snapshot), reader.live, history.unpartitioned)
         found = changes(difference, may_match(_types(history, self._settings.table)))
         units = cut_units(found, history.format_version >= 3, self._settings.limits)
+        view = replace(view, base_sequence=base_sequence(history, snapshot, before))
         return self._cut(view, units, parallelism, load=False)
 
     def _cut(

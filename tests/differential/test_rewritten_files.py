@@ -1,0 +1,98 @@
+"""Files rewritten by copy-on-write: what the shortcuts find is what there is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from meltline.kernels.changed_rows import Rows
+from meltline.sources.iceberg.settings import TableSettings
+from meltline.sources.iceberg.shortcuts import Shortcuts
+from meltline.sources.iceberg.source import IcebergSource
+from meltline.sources.iceberg.units import Limits
+from tests.differential.histories import KEYS, History, Kind
+from tests.differential.replay import Row, apply, plain, read_plans, rows_at
+from tests.warehouse import Warehouse
+
+KINDS = [Kind(version, "copy-on-write", partition, nested=False)
+         for version in (2, 3) for partition in ("none", "region")]
+STEPS = 10
+
+
+class Rewrites(History):
+    """Only what rewrites files."""
+
+    def step(self) -> None:
+        steps = [self.update, self.update, self.nothing, self.delete, self.move, self.rename,
+                 self.merge, self.compact]
+        self.random.choice(steps)()
+
+    def rename(self) -> None:
+        """Rows that get another key."""
+        low = self.random.randrange(KEYS)
+        self.run(f"UPDATE {{t}} SET id = id + {KEYS} WHERE id = {low}")
+
+
+@pytest.fixture
+def used(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each shortcut gave rows."""
+    count: Counter[str] = Counter()
+    for name in ("_replaced", "_updated"):
+        original = getattr(Shortcuts, name)
+
+        def counted(
+            self: Shortcuts, *args: Sequence[Any], name: str = name, original: Any = original
+        ) -> Iterator[Rows]:
+            for rows in original(self, *args):
+                count[name] += rows.table.num_rows
+                yield rows
+
+        monkeypatch.setattr(Shortcuts, name, counted)
+    return count
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_rows_that_changed_in_rewritten_files(
+    warehouse: Warehouse, kind: Kind, used: Counter[str]
+) -> None:
+    history = Rewrites(warehouse, kind, seed=KINDS.index(kind) + 100)
+    history.run(f"INSERT INTO {{t}} ({history.names()}) VALUES {history.values(list(range(KEYS)))}")
+    for _ in range(STEPS):
+        history.step()
+    expected: dict[int, dict[str, Row]] = {}
+    for limits in (Limits(), Limits(split_size=1), Limits(split_size=1, group_rows=1)):
+        for before in (False, True):
+            settings = TableSettings(history.identifier, ("id",), export=False,
+                                     start_from="earliest", limits=limits, update_before=before)
+            check(warehouse, history, settings, expected)
+    assert used["_updated" if kind.version == 3 else "_replaced"]
+
+
+def check(
+    warehouse: Warehouse, history: History, settings: TableSettings,
+    expected: dict[int, dict[str, Row]],
+) -> None:
+    """`expected` keeps what Spark said of a snapshot."""
+    source = IcebergSource(lambda: warehouse.catalog.load(history.identifier), settings)
+    state: dict[str, Row] = {}
+    for plan, events in read_plans(source, None, 3):
+        before = [event for event in events if operation(event) == "UPDATE_BEFORE"]
+        after = [event for event in events if operation(event) == "UPDATE_AFTER"]
+        assert len(before) == (len(after) if settings.update_before else 0)
+        for event in before:
+            assert plain(event["row"]) == plain(state[event["meta"]["document_id"]])
+        apply(state, [event for event in events if event not in before])
+        if plan.data["kind"] == "change":
+            snapshot = plan.data["snapshot"]
+            if snapshot not in expected:
+                expected[snapshot] = {str(row["id"]): plain(row) for row in rows_at(
+                    warehouse, history.identifier, snapshot)}
+            assert {key: plain(row) for key, row in state.items()} == expected[snapshot], (
+                "\n".join(history.statements))
+
+
+def operation(event: Row) -> str:
+    return str(event["meta"]["iceberg_operation"])
