@@ -1,9 +1,9 @@
-"""Pairs of files that hold the same rows in the same places, but for what was changed in them.
+"""Files that hold the same rows in the same places, but for what was changed in them.
 
-Who rewrites a file to change some of its rows mostly keeps their order. Rows are then compared with
-what stands in their place, and that only in columns whose bytes differ: nothing is hashed. Equal
-rows in equal places cancel whatever else there is, so a pair may be taken for twins by mistake and
-the result is still right.
+Who rewrites files to change some of their rows mostly keeps their order. Rows are then compared
+with what stands in their place, and that only in columns whose bytes differ: nothing is hashed.
+Equal rows in equal places cancel whatever else there is, so files may be taken for twins by mistake
+and the result is still right.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import mmap
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +26,16 @@ from meltline.kernels.parquet_scan import ParquetScan
 from meltline.kernels.row_hash import differs_sql
 from meltline.model.content import DataFile
 
-Pair = tuple[DataFile, DataFile]
-"""A file that is gone and one that came in its place."""
-_NO_ROWS = pa.table({"file": pa.array([], pa.int32()), "pos": pa.array([], pa.int64())})
+_PLACES = ("file", "pos", "old_file", "old_pos")
+_NO_ROWS = pa.table({name: pa.array([], pa.int64()) for name in _PLACES})
+
+
+@dataclass(frozen=True)
+class Twins:
+    """Files that are gone, and one that may hold their rows in their order."""
+
+    old: tuple[DataFile, ...]
+    new: DataFile
 
 
 class TwinScan:
@@ -41,55 +50,63 @@ class TwinScan:
         self._fields = {field.name: field for field in fields}
         self._keys = [field.name for field in keys]
 
-    def changed(self, pairs: Sequence[Pair]) -> tuple[set[int], pa.Table]:
-        """Which pairs are twins (by index), and the rows that differ in them: `file`, the index of
-        their pair, and `pos`. Twins have the same key, never null, in every place."""
+    def changed(self, twins: Sequence[Twins]) -> tuple[set[int], pa.Table]:
+        """Which ones are twins indeed (by index), and the rows that differ in them: `file`, the
+        index of the new file, and `pos`; `old_file`, an index into all the old files, and
+        `old_pos`. Twins have the same key, never null, in every place."""
         by_columns: dict[tuple[str, ...], list[int]] = defaultdict(list)
-        for index, pair in enumerate(pairs):
-            columns = self._unequal(pair)
+        for index, one in enumerate(twins):
+            columns = self._unequal(one)
             if columns is not None:
                 by_columns[columns].append(index)
-        twins: set[int] = set()
+        real: set[int] = set()
         found = []
         for columns, members in by_columns.items():
-            alike = self._aligned(pairs, members, [key for key in self._keys if key in columns])
-            twins.update(alike)
+            alike = self._aligned(twins, members, [key for key in self._keys if key in columns])
+            real.update(alike)
             rest = [name for name in columns if name not in self._keys]
             if alike and rest:
-                found.append(self._differing(pairs, alike, rest))
-        return twins, pa.concat_tables(found) if found else _NO_ROWS
+                found.append(self._differing(twins, alike, rest))
+        return real, pa.concat_tables(found) if found else _NO_ROWS
 
-    def _unequal(self, pair: Pair) -> tuple[str, ...] | None:
+    def _unequal(self, twins: Twins) -> tuple[str, ...] | None:
         """Columns in which the files differ, by their bytes. None: they cannot be twins."""
-        old, new = (self._scan.find(file) for file in pair)
-        if old is None or new is None:
+        paths = [found.path for file in twins.old if (found := self._scan.find(file))]
+        new = self._scan.find(twins.new)
+        if new is None or len(paths) < len(twins.old):
             return None
-        return unequal_columns(old.path, new.path, list(self._fields), self._keys)
+        return unequal_columns(paths, new.path, list(self._fields), self._keys)
 
     def _aligned(
-        self, pairs: Sequence[Pair], members: Sequence[int], keys: Sequence[str]
+        self, twins: Sequence[Twins], members: Sequence[int], keys: Sequence[str]
     ) -> list[int]:
         if not keys:
             return list(members)
-        unlike = self._compare(pairs, members, "DISTINCT o.file_index AS file",
-                               [self._fields[name] for name in keys])
+        unlike = self._compare(twins, members, "DISTINCT n.file_index AS file", keys)
         wrong = set(unlike.column("file").to_pylist())
         return [index for place, index in enumerate(members) if place not in wrong]
 
     def _differing(
-        self, pairs: Sequence[Pair], members: Sequence[int], columns: Sequence[str]
+        self, twins: Sequence[Twins], members: Sequence[int], columns: Sequence[str]
     ) -> pa.Table:
-        found = self._compare(pairs, members, "o.file_index AS file, o.file_row_number AS pos",
-                              [self._fields[name] for name in columns])
-        owners = pa.array(members, pa.int32()).take(found.column("file").combine_chunks())
-        return pa.table({"file": owners, "pos": found.column("pos").cast(pa.int64())})
+        found = self._compare(
+            twins, members, "n.file_index AS file, n.file_row_number AS pos, "
+            "o.file_index AS old_file, o.file_row_number AS old_pos", columns)
+        firsts = [0, *accumulate(len(one.old) for one in twins)]
+        old = [firsts[index] + place for index in members
+               for place in range(len(twins[index].old))]
+        return pa.table([
+            pa.array(members, pa.int64()).take(found.column("file").combine_chunks()),
+            found.column("pos").cast(pa.int64()),
+            pa.array(old, pa.int64()).take(found.column("old_file").combine_chunks()),
+            found.column("old_pos").cast(pa.int64())], names=_PLACES)
 
     def _compare(
-        self, pairs: Sequence[Pair], members: Sequence[int], result: str,
-        fields: Sequence[NestedField],
+        self, twins: Sequence[Twins], members: Sequence[int], result: str, columns: Sequence[str]
     ) -> pa.Table:
-        old = self._scan.relation([pairs[index][0] for index in members])
-        new = self._scan.relation([pairs[index][1] for index in members])
+        old = self._scan.relation([file for index in members for file in twins[index].old])
+        new = self._scan.relation([twins[index].new for index in members])
+        fields = [self._fields[name] for name in columns]
         return self._connection.sql(compare_sql(result, old, new, fields)).to_arrow_table()
 
 
@@ -102,17 +119,20 @@ def compare_sql(result: str, old: str, new: str, fields: Sequence[NestedField]) 
 
 
 def unequal_columns(
-    old: str, new: str, columns: Sequence[str], keys: Sequence[str]
+    old: Sequence[str], new: str, columns: Sequence[str], keys: Sequence[str]
 ) -> tuple[str, ...] | None:
     """Columns whose chunks are not the same bytes; None when the footers tell that the files are
     no twins, or that a key may be null."""
-    before, after = _Footer(old), _Footer(new)
-    if before.count != after.count or before.has_nulls(keys) or after.has_nulls(keys):
+    before, after = [_Footer(path) for path in old], _Footer(new)
+    if sum(one.count for one in before) != after.count or any(
+            one.has_nulls(keys) for one in (*before, after)):
         return None
-    with before.mapped() as old_bytes, after.mapped() as new_bytes:
-        return tuple(name for name in columns if before.kind(name) != after.kind(name) or any(
+    if len(before) > 1:
+        return tuple(columns)
+    with before[0].mapped() as old_bytes, after.mapped() as new_bytes:
+        return tuple(name for name in columns if before[0].kind(name) != after.kind(name) or any(
             old_bytes[a] != new_bytes[b] for a, b in zip(
-                before.spans(name), after.spans(name), strict=True)))
+                before[0].spans(name), after.spans(name), strict=True)))
 
 
 class _Footer:

@@ -14,7 +14,7 @@ from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 from meltline.kernels.connection import connect
 from meltline.kernels.parquet_scan import ParquetScan
 from meltline.kernels.storage import open_storage
-from meltline.kernels.twins import Pair, TwinScan, compare_sql, unequal_columns
+from meltline.kernels.twins import Twins, TwinScan, compare_sql, unequal_columns
 from meltline.model.content import DataFile
 
 SCHEMA = Schema(NestedField(1, "id", LongType()), NestedField(2, "name", StringType()),
@@ -42,9 +42,12 @@ def twins() -> TwinScan:
     return TwinScan(connection, scan, SCHEMA.fields, SCHEMA.fields[:1])
 
 
-def changed(twins: TwinScan, *pairs: Pair) -> tuple[set[int], list[tuple[int, int]]]:
-    alike, found = twins.changed(pairs)
-    return alike, [(row["file"], row["pos"]) for row in found.to_pylist()]
+def changed(
+    twins: TwinScan, *pairs: tuple[DataFile, ...]
+) -> tuple[set[int], list[tuple[int, int]]]:
+    """The last one of each pair is the new file."""
+    real, found = twins.changed([Twins(tuple(old), new) for *old, new in pairs])
+    return real, [(row["file"], row["pos"]) for row in found.to_pylist()]
 
 
 def test_rows_that_differ_in_any_column(twins: TwinScan, tmp_path: Path) -> None:
@@ -113,13 +116,30 @@ def test_row_groups_may_differ(twins: TwinScan, tmp_path: Path) -> None:
     assert changed(twins, pair) == ({0}, [(0, 9)])
 
 
+def test_several_files_that_became_one(twins: TwinScan, tmp_path: Path) -> None:
+    whole = rows(10)
+    parts = [{name: values[start:end] for name, values in whole.items()}
+             for start, end in ((0, 3), (3, 10))]
+    new = rows(10)
+    new["name"][2], new["name"][5] = "other", "other"
+    old = [write(tmp_path / f"old{i}", part) for i, part in enumerate(parts)]
+    again = write(tmp_path / "again", rows(4)), write(tmp_path / "again2", rows(4))
+    file = write(tmp_path / "new", new)
+    real, found = twins.changed([Twins(again[:1], again[1]), Twins(tuple(old), file)])
+    assert real == {0, 1}
+    assert found.to_pylist() == [
+        {"file": 1, "pos": 2, "old_file": 1, "old_pos": 2},
+        {"file": 1, "pos": 5, "old_file": 2, "old_pos": 2}]
+    assert changed(twins, (*old[::-1], file))[0] == set()
+
+
 def test_only_columns_of_other_bytes_are_compared(tmp_path: Path) -> None:
     new = rows()
     new["name"][3] = "other"
     old_file, new_file = write(tmp_path / "old", rows()), write(tmp_path / "new", new)
-    assert unequal_columns(old_file.path, new_file.path, list(TYPES), ["id"]) == ("name",)
+    assert unequal_columns([old_file.path], new_file.path, list(TYPES), ["id"]) == ("name",)
     snappy = write(tmp_path / "snappy", rows(), compression="zstd")
-    assert unequal_columns(old_file.path, snappy.path, list(TYPES), ["id"]) == tuple(TYPES)
+    assert unequal_columns([old_file.path], snappy.path, list(TYPES), ["id"]) == tuple(TYPES)
 
 
 def test_the_comparison_as_sql() -> None:

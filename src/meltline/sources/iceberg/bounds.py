@@ -1,15 +1,17 @@
-"""Leaves equality deletes out that cannot hit a data file, by column statistics. Pure.
+"""What column statistics tell: which equality deletes cannot hit a file, which keys it may hold.
+Pure.
 
 A wrong answer would lose a delete, so anything not understood may match.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from meltline.model.content import DataFile, DeleteFile, Stats
 from meltline.sources.iceberg.delete_index import MayMatch
+from meltline.sources.iceberg.parts import Bounds
 
 _WHOLE_NUMBERS = {"int", "long", "date", "time", "timestamp", "timestamptz", "timestamp_ns",
                   "timestamptz_ns"}
@@ -25,6 +27,20 @@ def may_match(types: Mapping[int, str]) -> MayMatch:
                    for id_ in delete.equality_ids)
 
     return decide
+
+
+def key_bounds(identifiers: Sequence[int], types: Mapping[int, str]) -> Bounds:
+    """By the first of the identifier columns."""
+
+    def find(file: DataFile) -> tuple[Any, Any] | None:
+        if file.stats is None or not identifiers:
+            return None
+        id_ = identifiers[0]
+        low, high = (_value(bounds, id_, types.get(id_, ""))
+                     for bounds in (file.stats.lower, file.stats.upper))
+        return None if low is None or high is None else (low, high)
+
+    return find
 
 
 def _overlap(data: Stats, delete: Stats, id_: int, type_: str) -> bool:

@@ -64,10 +64,10 @@ class Work:
         """Small groups together, as long as they are not too many rows: equal rows of different
         partitions do not exist, so they cannot cancel by mistake. `lineage`: equal by row id."""
         net = self._by_lineage if lineage else self._net
-        batch: list[FileChange] = []
+        batch: list[Unit] = []
         count = 0
         for unit in units:
-            batch += unit.changes
+            batch.append(unit)
             count += sum(change.file.records for change in unit.changes)
             if count > TOGETHER_ROWS:
                 yield from net(batch)
@@ -75,8 +75,8 @@ class Work:
         if batch:
             yield from net(batch)
 
-    def _net(self, batch: Sequence[FileChange]) -> Iterator[Rows]:
-        batch, rows = self._shortcuts.by_place(batch)
+    def _net(self, units: Sequence[Unit]) -> Iterator[Rows]:
+        batch, rows = self._shortcuts.by_place(units)
         yield from rows
         keys, files, kept_rows = self._hashed(batch)
         if not keys.num_rows:
@@ -152,9 +152,10 @@ class Work:
             "file": pa.repeat(pa.scalar(index, pa.int32()), count),
             "pos": pa.array(rows.positions)})
 
-    def _by_lineage(self, batch: Sequence[FileChange]) -> Iterator[Rows]:
+    def _by_lineage(self, units: Sequence[Unit]) -> Iterator[Rows]:
         """A row of the same id and the same last change is the same row: two narrow columns tell
         which rows changed, and only those are read."""
+        batch = [change for unit in units for change in unit.changes]
         short = self._shortcuts.by_lineage(batch)
         if short is not None:
             yield from short
@@ -175,9 +176,13 @@ class Work:
             chosen = keys.select(["sign", "file", "pos"]).take(pa.array(kept))
             yield from self._chosen(chosen, files, {})
 
-    def hashes(self, units: Sequence[Unit], buckets: int) -> Iterator[tuple[int, bytes]]:
+    def in_place(self, units: Sequence[Unit]) -> tuple[list[FileChange], Iterator[Rows]]:
+        """Parts of big groups: changed rows that need no hash, and what is left."""
+        return self._shortcuts.by_place(units)
+
+    def hashes(self, changes: Sequence[FileChange], buckets: int) -> Iterator[tuple[int, bytes]]:
         """Parts of a big group: hashes and positions travel, rows do not."""
-        keys, files, _ = self._hashed([change for unit in units for change in unit.changes])
+        keys, files, _ = self._hashed(changes)
         if not keys.num_rows:
             return
         together = keys.combine_chunks()

@@ -69,8 +69,8 @@ def changes(difference: Difference, may_match: MayMatch = always) -> list[FileCh
     specs = difference.unpartitioned
     before = DeleteIndex(difference.deletes_before, specs, may_match)
     after = DeleteIndex(difference.deletes_after, specs, may_match)
-    found = [FileChange(file.bare(), before.of(file), None) for file in difference.removed]
-    found += [FileChange(file.bare(), None, after.of(file)) for file in difference.added]
+    found = [FileChange(file, before.of(file), None) for file in difference.removed]
+    found += [FileChange(file, None, after.of(file)) for file in difference.added]
     differing = _differing(difference)
     if differing:
         # only these can touch a file: most files are dismissed by one look
@@ -79,7 +79,7 @@ def changes(difference: Difference, may_match: MayMatch = always) -> list[FileCh
             if touching.of(file):
                 old, new = before.of(file), after.of(file)
                 if old != new:
-                    found.append(FileChange(file.bare(), old, new))
+                    found.append(FileChange(file, old, new))
     return found
 
 

@@ -110,7 +110,10 @@ class IcebergReader:
         units: Sequence[Unit] = split.data["units"]
         work = Work(connection, view, whole=self.update_before)
         outbox = _Outbox(connection, view, buckets)
-        yield from work.hashes([unit for unit in units if unit.mode == "hash"], buckets)
+        rest, in_place = work.in_place([unit for unit in units if unit.mode == "hash"])
+        for rows in in_place:
+            yield from outbox.add(rows)
+        yield from work.hashes(rest, buckets)
         for unit in units:
             if unit.mode == "rows":
                 for rows in work.changed(unit):

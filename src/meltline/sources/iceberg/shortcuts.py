@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -15,9 +13,10 @@ from meltline.kernels.changed_rows import Rows
 from meltline.kernels.lineage_scan import KEPT_ID, LineageScan
 from meltline.kernels.parquet_scan import ParquetScan
 from meltline.kernels.row_reader import Positions
-from meltline.kernels.twins import Pair, TwinScan
+from meltline.kernels.twins import Twins, TwinScan
 from meltline.model.content import DataFile, FileChange
 from meltline.model.table_view import TableView
+from meltline.sources.iceberg.units import Unit
 
 Fetch = Callable[[int, Positions, Positions, Sequence[DataFile]], Iterator[Rows]]
 """Rows of a sign, by the indices of their files and their positions, from these files."""
@@ -43,32 +42,36 @@ class Shortcuts:
         self._twins = TwinScan(connection, scan, fields, keys)
         self._lineage = LineageScan(connection, scan, fields, keys, view.base_sequence or 0)
 
-    def by_place(self, changes: Sequence[FileChange]) -> tuple[list[FileChange], Iterator[Rows]]:
-        """What is left to others, and the changed rows of groups in which every file has a twin."""
-        if not self._view.identifiers:
-            return list(changes), iter(())
-        groups: dict[Any, list[FileChange]] = defaultdict(list)
-        for change in changes:
-            groups[change.file.group].append(change)
-        pairs = {group: found for group, members in groups.items()
-                 if self._are_plain(members) and (found := pair_up(members))}
-        flat = [(group, pair) for group, found in pairs.items() for pair in found]
-        twins, rows = self._twins.changed([pair for _, pair in flat])
-        unlike = {group for index, (group, _) in enumerate(flat) if index not in twins}
-        rest = [change for group, members in groups.items() for change in members
-                if group not in pairs or group in unlike]
-        mine = pa.array([group not in unlike for group, _ in flat], pa.bool_())
-        rows = rows.filter(mine.take(rows.column("file")))
-        return rest, self._replaced([pair for _, pair in flat], rows)
+    def by_place(self, units: Sequence[Unit]) -> tuple[list[FileChange], Iterator[Rows]]:
+        """What is left to others, and the changed rows of units in which every file has a twin.
 
-    def _replaced(self, pairs: Sequence[Pair], rows: pa.Table) -> Iterator[Rows]:
-        owners, places = rows.column("file").to_numpy(), rows.column("pos").to_numpy()
-        for found in self._fetch(1, owners, places, [new for _, new in pairs]):
+        A unit may be part of a group: its rows have the same keys in the same places before and
+        after, so none of them can have been carried over from another part."""
+        pairs = [(number, one) for number, unit in enumerate(units)
+                 for one in self._pairs(unit.changes)]
+        twins = [one for _, one in pairs]
+        real, rows = self._twins.changed(twins)
+        mine = {number for number, _ in pairs} - {
+            number for index, (number, _) in enumerate(pairs) if index not in real}
+        rest = [change for number, unit in enumerate(units) if number not in mine
+                for change in unit.changes]
+        keep = pa.array([number in mine for number, _ in pairs], pa.bool_())
+        return rest, self._replaced(twins, rows.filter(keep.take(rows.column("file"))))
+
+    def _pairs(self, changes: Sequence[FileChange]) -> list[Twins]:
+        if not self._view.identifiers or not self._are_plain(changes):
+            return []
+        return pair_up(changes)
+
+    def _replaced(self, twins: Sequence[Twins], rows: pa.Table) -> Iterator[Rows]:
+        owners, places, old_owners, old_places = (column.to_numpy() for column in rows.columns)
+        for found in self._fetch(1, owners, places, [one.new for one in twins]):
             yield found
             if not self._whole:
                 yield Rows(-1, found.positions, found.table.select(self._keys), bare=True)
         if self._whole:
-            yield from self._fetch(-1, owners, places, [old for old, _ in pairs])
+            old = [file for one in twins for file in one.old]
+            yield from self._fetch(-1, old_owners, old_places, old)
 
     def by_lineage(self, changes: Sequence[FileChange]) -> Iterator[Rows] | None:
         """None when the files or the history do not allow it."""
@@ -101,11 +104,16 @@ def is_whole(change: FileChange) -> bool:
     return (change.before is None or change.after is None) and not (change.before or change.after)
 
 
-def pair_up(changes: Sequence[FileChange]) -> list[Pair]:
-    """Files of one group that may be twins by what metadata tells: their number of rows. Empty
-    when not every file has one."""
-    old = sorted((c.file for c in changes if not c.added), key=lambda file: file.records)
-    new = sorted((c.file for c in changes if c.added), key=lambda file: file.records)
+def pair_up(changes: Sequence[FileChange]) -> list[Twins]:
+    """Files that may be twins by what metadata tells, their number of rows: each with one, or all
+    with a single one. Empty when a file is left over."""
+    old = sorted((c.file for c in changes if not c.added), key=lambda file: file.path)
+    new = sorted((c.file for c in changes if c.added), key=lambda file: file.path)
+    if len(new) == 1 and old:
+        # rows are sorted by file and place before they are written again
+        return [Twins(tuple(old), new[0])] * (new[0].records == sum(one.records for one in old))
+    old.sort(key=lambda file: file.records)
+    new.sort(key=lambda file: file.records)
     if [file.records for file in old] != [file.records for file in new]:
         return []
-    return list(zip(old, new, strict=True))
+    return [Twins((before,), after) for before, after in zip(old, new, strict=True)]

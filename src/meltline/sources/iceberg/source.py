@@ -27,7 +27,7 @@ from meltline.sources.iceberg.ancestry import (
     following,
     start_place,
 )
-from meltline.sources.iceberg.bounds import may_match
+from meltline.sources.iceberg.bounds import key_bounds, may_match
 from meltline.sources.iceberg.identifiers import find_identifiers
 from meltline.sources.iceberg.manifests import Manifest, ManifestReader
 from meltline.sources.iceberg.planner import changes, compare, contents
@@ -154,8 +154,9 @@ class IcebergSource:
         old = [] if before is None else self._manifests(self._snapshot(history, before))
         reader = self._parts()[2]
         difference = compare(old, self._manifests(snapshot), reader.live, history.unpartitioned)
-        found = changes(difference, may_match(_types(history, self._settings.table)))
-        units = cut_units(found, history.format_version >= 3, self._settings.limits)
+        types = _types(history, self._settings.table)
+        units = cut_units(changes(difference, may_match(types)), history.format_version >= 3,
+                          self._settings.limits, key_bounds(view.identifiers, types))
         view = replace(view, base_sequence=base_sequence(history, snapshot, before))
         return self._cut(view, units, parallelism, load=False)
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from meltline.model.content import FileChange
+from meltline.sources.iceberg.parts import Bounds, no_bounds, parts
 
 Mode = Literal["rows", "net", "lineage", "hash"]
 
@@ -21,7 +22,8 @@ class Unit:
     """- rows: every changed row counts, nothing can cancel
     - net: removed and added rows cancel when they are equal
     - lineage: as net, by row id and last change instead of by all columns
-    - hash: one part of a group too big for a task; what cancels is found through a shuffle
+    - hash: one part of a group too big for a task; what cancels in no other way is found through
+      a shuffle
     """
 
     mode: Mode
@@ -41,8 +43,10 @@ class Limits:
     group_bytes: int = 384 << 20
 
 
-def cut_units(changes: Sequence[FileChange], lineage: bool, limits: Limits) -> list[Unit]:
-    """`lineage`: the table keeps row ids."""
+def cut_units(
+    changes: Sequence[FileChange], lineage: bool, limits: Limits, bounds: Bounds = no_bounds
+) -> list[Unit]:
+    """`lineage`: the table keeps row ids. `bounds` tells of the keys of a file."""
     groups: dict[Any, list[FileChange]] = defaultdict(list)
     for change in changes:
         groups[change.file.group].append(change)
@@ -55,8 +59,12 @@ def cut_units(changes: Sequence[FileChange], lineage: bool, limits: Limits) -> l
         elif _is_small(group, limits):
             units.append(Unit("net", tuple(group)))
         else:
-            units += [Unit("hash", (one,)) for one in group]
-    return units
+            units += [Unit("hash", part) for part in parts(group, bounds)]
+    return [Unit(unit.mode, tuple(map(_bare, unit.changes))) for unit in units]
+
+
+def _bare(change: FileChange) -> FileChange:
+    return replace(change, file=change.file.bare())
 
 
 def _has_lineage(group: Iterable[FileChange]) -> bool:
