@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from meltline.kernels.changed_rows import Rows
 from meltline.sources.iceberg.settings import TableSettings
 from meltline.sources.iceberg.shortcuts import Shortcuts
 from meltline.sources.iceberg.source import IcebergSource
 from meltline.sources.iceberg.units import Limits
+from tests.catalogs import Properties
 from tests.differential.histories import KEYS, History, Kind
 from tests.differential.replay import Row, apply, plain, read_plans, rows_at
 from tests.warehouse import Warehouse
@@ -58,24 +62,44 @@ def used(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def test_rows_that_changed_in_rewritten_files(
     warehouse: Warehouse, kind: Kind, used: Counter[str]
 ) -> None:
-    history = Rewrites(warehouse, kind, seed=KINDS.index(kind) + 100)
-    history.run(f"INSERT INTO {{t}} ({history.names()}) VALUES {history.values(list(range(KEYS)))}")
-    for _ in range(STEPS):
-        history.step()
-    expected: dict[int, dict[str, Row]] = {}
-    for limits in (Limits(), Limits(split_size=1), Limits(split_size=1, group_rows=1)):
-        for before in (False, True):
-            settings = TableSettings(history.identifier, ("id",), export=False,
-                                     start_from="earliest", limits=limits, update_before=before)
-            check(warehouse, history, settings, expected)
+    check_all(write(warehouse, kind, seed=KINDS.index(kind) + 100))
     assert used["_updated" if kind.version == 3 else "_replaced"]
 
 
+def test_rewritten_files_on_s3(
+    spark: SparkSession, make_catalog: Callable[[str], Properties], used: Counter[str],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They are fetched, and the copies do not stay."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    warehouse = Warehouse(spark, make_catalog("jdbc-postgres-s3"))
+    check_all(write(warehouse, KINDS[1], seed=7))
+    assert used["_replaced"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def write(warehouse: Warehouse, kind: Kind, seed: int) -> History:
+    history = Rewrites(warehouse, kind, seed)
+    history.run(f"INSERT INTO {{t}} ({history.names()}) VALUES {history.values(list(range(KEYS)))}")
+    for _ in range(STEPS):
+        history.step()
+    return history
+
+
+def check_all(history: History) -> None:
+    expected: dict[int, dict[str, Row]] = {}
+    big = Limits(split_size=1, group_rows=1)
+    for limits, before in ((Limits(), False), (Limits(), True), (big, False), (big, True)):
+        settings = TableSettings(history.identifier, ("id",), export=False, start_from="earliest",
+                                 limits=limits, update_before=before)
+        check(history, settings, expected)
+
+
 def check(
-    warehouse: Warehouse, history: History, settings: TableSettings,
-    expected: dict[int, dict[str, Row]],
+    history: History, settings: TableSettings, expected: dict[int, dict[str, Row]]
 ) -> None:
     """`expected` keeps what Spark said of a snapshot."""
+    warehouse = history.warehouse
     source = IcebergSource(lambda: warehouse.catalog.load(history.identifier), settings)
     state: dict[str, Row] = {}
     for plan, events in read_plans(source, None, 3):

@@ -1,4 +1,4 @@
-"""Plain Parquet files on local disk, read by DuckDB itself: hashes and rows without a detour.
+"""Plain Parquet files, read by DuckDB itself from local disk: hashes and rows without a detour.
 
 A file is plain when its columns are what the schema asks for, by field id, name and type. Anything
 else is read the general way (kernels/row_reader.py), with the same result.
@@ -19,6 +19,7 @@ from pyiceberg.schema import Schema
 from meltline.expressions.quoting import quote_identifier, quote_list
 from meltline.kernels.projection import field_id
 from meltline.kernels.row_hash import row_hash_sql
+from meltline.kernels.staging import Staging
 from meltline.kernels.storage import Storage
 from meltline.model.content import DataFile
 
@@ -45,6 +46,7 @@ class ParquetScan:
     ) -> None:
         self._connection = connection
         self._io = io
+        self._staging = Staging(io)
         self._schema = schema
         self.arrow: pa.Schema = schema_to_pyarrow(schema, include_field_ids=True)
         self._simple = all(str(field.field_type) in _SIMPLE
@@ -53,14 +55,22 @@ class ParquetScan:
         self._known: dict[bytes, bool] = {}
         self._found: dict[str, Plain | None] = {}
 
+    def close(self) -> None:
+        """Removes the copies of remote files."""
+        self._staging.close()
+
     def find(self, file: DataFile) -> Plain | None:
-        """None when the file is not plain."""
+        """None when the file is not plain. A remote file is fetched to find out."""
         if file.path not in self._found:
             self._found[file.path] = self._local(file) if self._simple else None
         return self._found[file.path]
 
     def is_plain(self, file: DataFile) -> bool:
         return self.find(file) is not None
+
+    def is_near(self, file: DataFile) -> bool:
+        """Whether it lies on local disk, or a copy of it."""
+        return file.path in self._found or self._io.parse_location(file.path)[0] == "file"
 
     def hashes(self, files: Sequence[DataFile], signs: Mapping[str, int]) -> pa.Table:
         """h1, h2, sign, `file` by its index, and `pos`, of every row of plain files."""
@@ -91,9 +101,12 @@ class ParquetScan:
 
     def _local(self, file: DataFile) -> Plain | None:
         scheme, _, path = self._io.parse_location(file.path)
-        if file.format != "parquet" or scheme != "file" or any(c in path for c in _GLOBS):
+        if file.format != "parquet":
             return None
         try:
+            path = path if scheme == "file" else self._staging.fetch(file.path)
+            if any(c in path for c in _GLOBS):
+                return None
             columns = pq.read_schema(path)
         except (OSError, pa.ArrowException):
             return None  # the general way says what is wrong with it

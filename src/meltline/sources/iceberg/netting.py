@@ -50,6 +50,9 @@ class Work:
         self._changes = Changes(connection, view)
         self._shortcuts = Shortcuts(connection, view, self._scan, self._fetch_all, whole)
 
+    def close(self) -> None:
+        self._scan.close()
+
     def _reader(self, schema: Schema, lineage: bool) -> ChangedRows:
         return ChangedRows(
             self._io, schema, self._deletes, name_mapping=self._view.name_mapping,
@@ -129,7 +132,7 @@ class Work:
         """Rows of many files; those of plain ones in one go."""
         present = [int(owner) for owner in np.unique(owners)]
         plain = [owner for owner in present if not self._view.row_ids
-                 and self._scan.is_plain(files[owner])]
+                 and self._scan.is_near(files[owner]) and self._scan.is_plain(files[owner])]
         for start in range(0, len(plain), FILES_AT_ONCE):
             some = plain[start:start + FILES_AT_ONCE]
             mask = np.isin(owners, some)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -28,7 +28,7 @@ from meltline.sources.iceberg.pieces import (
     to_bytes,
     write_table,
 )
-from meltline.sources.iceberg.units import Unit
+from meltline.sources.iceberg.units import Mode, Unit
 
 SEND_BYTES = 32 << 20
 
@@ -66,14 +66,13 @@ class IcebergReader:
         changes = Changes(connection, view)
         shape: Shape | None = None
         first = 0
-        for unit in units:
-            for rows in work.changed(unit):
-                packed = changes.pack(rows, hashed=False)
-                shape = shape or event_shape(connection, packed.column("row").type)
-                inserts = pa.repeat(INSERT, packed.num_rows)
-                yield from to_events(shape, view, packed.column("row"), packed.column("id"),
-                                     inserts, first)
-                first += packed.num_rows
+        for rows in (rows for unit in units for rows in work.changed(unit)):
+            packed = changes.pack(rows, hashed=False)
+            shape = shape or event_shape(connection, packed.column("row").type)
+            inserts = pa.repeat(INSERT, packed.num_rows)
+            yield from to_events(shape, view, packed.column("row"), packed.column("id"),
+                                 inserts, first)
+            first += packed.num_rows
 
     def rounds(self, split: Split) -> int:
         return int(split.data["rounds"])
@@ -99,8 +98,8 @@ class IcebergReader:
             fetches = [piece for _, piece in found if isinstance(piece, FetchPiece)]
             if fetches:
                 outbox = _Outbox(connection, fetches[0].view, buckets)
-                for rows in Work(connection, fetches[0].view).fetched(fetches):
-                    yield from outbox.add(rows)
+                with closing(Work(connection, fetches[0].view)) as work:
+                    yield from outbox.all(work.fetched(fetches))
                 yield from outbox.rest()
 
     def _find(
@@ -108,20 +107,15 @@ class IcebergReader:
     ) -> Iterator[tuple[int, bytes]]:
         view, buckets = split.data["view"], split.data["buckets"]
         units: Sequence[Unit] = split.data["units"]
-        work = Work(connection, view, whole=self.update_before)
         outbox = _Outbox(connection, view, buckets)
-        rest, in_place = work.in_place([unit for unit in units if unit.mode == "hash"])
-        for rows in in_place:
-            yield from outbox.add(rows)
-        yield from work.hashes(rest, buckets)
-        for unit in units:
-            if unit.mode == "rows":
-                for rows in work.changed(unit):
-                    yield from outbox.add(rows)
-        for rows in work.netted(unit for unit in units if unit.mode == "net"):
-            yield from outbox.add(rows)
-        for rows in work.netted((u for u in units if u.mode == "lineage"), lineage=True):
-            yield from outbox.add(rows)
+        with closing(Work(connection, view, whole=self.update_before)) as work:
+            rest, in_place = work.in_place(_of("hash", units))
+            yield from outbox.all(in_place)
+            yield from work.hashes(rest, buckets)
+            for unit in _of("rows", units):
+                yield from outbox.all(work.changed(unit))
+            yield from outbox.all(work.netted(_of("net", units)))
+            yield from outbox.all(work.netted(_of("lineage", units), lineage=True))
         yield from outbox.rest()
 
     def gather(self, pieces: Sequence[bytes]) -> Events:
@@ -139,6 +133,10 @@ class IcebergReader:
                                  paired.operation)
 
 
+def _of(mode: Mode, units: Sequence[Unit]) -> list[Unit]:
+    return [unit for unit in units if unit.mode == mode]
+
+
 class _Outbox:
     """Collects changed rows by bucket until they are worth sending."""
 
@@ -150,6 +148,10 @@ class _Outbox:
         self._buckets = buckets
         self._waiting: list[pa.Table] = []
         self._bytes = 0
+
+    def all(self, found: Iterable[Rows]) -> Iterator[tuple[int, bytes]]:
+        for rows in found:
+            yield from self.add(rows)
 
     def add(self, rows: Rows) -> Iterator[tuple[int, bytes]]:
         # without a key it is the content that says which rows must meet

@@ -74,11 +74,13 @@ class Shortcuts:
             yield from self._fetch(-1, old_owners, old_places, old)
 
     def by_lineage(self, changes: Sequence[FileChange]) -> Iterator[Rows] | None:
-        """None when the files or the history do not allow it."""
+        """None when the files or the history do not allow it. Of a remote file two columns are
+        less than all of it."""
         base = self._view.base_sequence
         young = base is not None and all(
             change.file.sequence > base for change in changes if change.added)
-        if not young or not self._view.identifiers or not self._are_plain(changes):
+        near = all(self._scan.is_near(change.file) for change in changes)
+        if not young or not near or not self._view.identifiers or not self._are_plain(changes):
             return None
         return self._updated([change.file for change in changes if not change.added],
                              [change.file for change in changes if change.added])
