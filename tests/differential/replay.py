@@ -12,10 +12,13 @@ from meltline.engine.rounds import bucket_split
 from meltline.model.plan import Plan, Position, Split
 from meltline.sources.iceberg.reader import IcebergReader
 from meltline.sources.iceberg.source import IcebergSource
+from meltline.sources.iceberg.units import Limits
 from tests.warehouse import Warehouse
 
 Row = dict[str, Any]
 NO_BLOBS: Any = None
+WAYS = (Limits(), Limits(split_size=1), Limits(split_size=1, group_rows=1))
+"""Everything in one task; every unit in a task of its own; every group too big for a task."""
 
 
 def read_split(reader: IcebergReader, splits: Sequence[Split]) -> Iterator[Row]:

@@ -12,7 +12,7 @@ from meltline.sources.iceberg.settings import TableSettings
 from meltline.sources.iceberg.source import IcebergSource
 from meltline.sources.iceberg.units import Limits
 from tests.differential.histories import History, Kind
-from tests.differential.replay import Row, apply, plain, read_plans, rows_at
+from tests.differential.replay import WAYS, Row, apply, plain, read_plans, rows_at
 from tests.warehouse import Warehouse
 
 KINDS = [
@@ -31,8 +31,6 @@ ALL_KINDS = [Kind(version, mode, partition, format_, nested) for version in (1, 
              for format_, nested in (("parquet", True), ("parquet", False), ("orc", True),
                                      ("avro", True))
              if version > 1 or mode == "copy-on-write"]
-WAYS = [Limits(), Limits(split_size=1), Limits(split_size=1, group_rows=1)]
-"""Everything in one task; every unit in a task of its own; every group too big for a task."""
 
 
 def write(warehouse: Warehouse, kind: Kind, seed: int, steps: int) -> History:
