@@ -16,6 +16,7 @@ from meltline.lake.jvm import Jvm
 from meltline.spark.jobs import SparkJobs
 from meltline.testing import Recorder, cut_power_at
 from tests.once import run_once
+from tests.process import Run, start_run
 from tests.warehouse import Warehouse
 
 Json = dict[str, Any]
@@ -52,6 +53,10 @@ class ChangeLab:
         """Once, inside this process; raises what stopped a lane (PowerCut at the crash point)."""
         return run_once(self.application(),
                         no_crash if crash_at is None else cut_power_at(crash_at))
+
+    def start_process(self, crash_at: str | None = None) -> Run:
+        """`meltline run --once`."""
+        return start_run(self.write_config(), crash_at)
 
     def events(self, folder: str = "out") -> list[Json]:
         """All lines so far, in the order of the epochs."""

@@ -13,8 +13,8 @@ from pathlib import Path
 import pyspark
 
 from meltline.spark.java import find_java
-from tests.lab import wait_until
 from tests.services.network import LOOPBACK, free_ports
+from tests.waiting import wait_until
 
 HOME = Path(pyspark.__file__).parent
 

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.waiting import wait_for_end
+
 
 @dataclass
 class Proxy:
@@ -80,4 +82,4 @@ def started(upstream: str) -> Iterator[Proxy]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join()
+        wait_for_end(thread)

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
-import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,13 +14,14 @@ from pyspark.sql import SparkSession
 
 from meltline.assembly.application import Application
 from meltline.config.file import load_file
-from meltline.engine.crash import VARIABLE, CrashPoint, no_crash
+from meltline.engine.crash import CrashPoint, no_crash
 from meltline.lake.catalog import Catalog
 from meltline.lake.jvm import Jvm
 from meltline.lake.table import SnapshotInfo, Table
 from meltline.spark.jobs import SparkJobs
 from meltline.testing import Recorder, cut_power_at
 from tests.once import run_once
+from tests.process import Run, start_run
 
 Json = dict[str, Any]
 
@@ -82,26 +79,22 @@ class Lab:
         """Once, inside this process; raises what stopped the lane (PowerCut at the crash point)."""
         return run_once(self.application(), crash if crash_at is None else cut_power_at(crash_at))
 
-    def run_process(
-        self, crash_at: str | None = None, check: bool = True, once: bool = True,
-        options: Sequence[str] = (),
-    ) -> subprocess.CompletedProcess[str]:
-        """`meltline run` as a user runs it."""
-        process = self.start_process(crash_at, once, options)
-        out, err = process.communicate(timeout=300)
-        if check:
-            assert process.returncode == 0, err
-        return subprocess.CompletedProcess([], process.returncode, out, err)
+    def run_process(self, crash_at: str | None = None, options: Sequence[str] = ()) -> Run:
+        """`meltline run --once`, to its end, whatever that is."""
+        run = self.start_process(crash_at, options=options)
+        run.wait()
+        return run
+
+    def finish(self) -> None:
+        """One more process that must end well."""
+        run = self.run_process()
+        assert run.wait() == 0, run.said
 
     def start_process(
         self, crash_at: str | None = None, once: bool = True, options: Sequence[str] = ()
-    ) -> subprocess.Popen[str]:
+    ) -> Run:
         self.write_config()
-        environment = {**os.environ, **({VARIABLE: crash_at} if crash_at else {})}
-        command = [sys.executable, "-m", "meltline.cli.main", "run", str(self.file),
-                   *(["--once"] if once else []), *options]
-        return subprocess.Popen(command, cwd=self.base, env=environment, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return start_run(self.file, crash_at, once, options)
 
     def open_catalog(self) -> Catalog:
         assert self.spark is not None
@@ -143,11 +136,3 @@ class Lab:
         """The epoch numbers of the table's snapshots, oldest first; foreign ones left out."""
         return [int(s.summary["meltline.epoch"]) for s in self.snapshots(identifier)
                 if "meltline.epoch" in s.summary]
-
-
-def wait_until(what: str, true: Any, seconds: float = 120) -> None:
-    """Poll a condition; fails with `what` when it never holds."""
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.1)

@@ -17,6 +17,7 @@ from tests.changes.combination import Combination
 from tests.changes.trial import Trial
 from tests.changes.values import Json
 from tests.rows import differences
+from tests.waiting import wait_for_end
 
 SEED = 71
 EPOCHS = 5
@@ -53,13 +54,13 @@ class Others:
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        thread = threading.Thread(target=self.work)
+        thread = threading.Thread(target=self.work, daemon=True)
         thread.start()
         try:
             yield
         finally:
             self._stop.set()
-            thread.join()
+            wait_for_end(thread)
 
     def _compact(self) -> None:
         options = "map('rewrite-all', 'true', 'max-file-group-size-bytes', '10000000')"

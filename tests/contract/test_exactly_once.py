@@ -14,6 +14,7 @@ from tests.catalogs import KINDS
 from tests.lab import Lab
 from tests.shop import Shop, check_books
 from tests.shop_lab import MakeLab, check_shop, tables
+from tests.waiting import wait_for_end
 
 FILES_PER_EPOCH = 2
 
@@ -116,7 +117,7 @@ def test_every_epoch_lands_beside_a_writer_that_never_rests(lab: Lab) -> None:
             # a commit takes longer than this pause: most of ours meet one of its
             stop.wait(0.05)
 
-    writer = threading.Thread(target=commit_again_and_again)
+    writer = threading.Thread(target=commit_again_and_again, daemon=True)
     writer.start()
     try:
         for _ in range(4):
@@ -125,6 +126,6 @@ def test_every_epoch_lands_beside_a_writer_that_never_rests(lab: Lab) -> None:
             lab.run()
     finally:
         stop.set()
-        writer.join()
+        wait_for_end(writer)
     check(lab, shop, epochs=5)
     assert foreign[0] > 0

@@ -22,6 +22,7 @@ from meltline.sinks.iceberg.letters import SCHEMA
 from meltline.sinks.iceberg.publish import PublishedTable, Publisher
 from tests.catalogs import KINDS, Properties
 from tests.unit.engine.epochs import epoch
+from tests.waiting import wait_for_end
 
 ANNA, BERT = Owner("a" * 32, "here/1"), Owner("b" * 32, "there/2")
 STATE = LaneState(1, Position({"next": 10}), None, {"db.t": 5}, 17)
@@ -100,11 +101,11 @@ def test_claims_at_the_same_time_follow_one_another(catalog: Catalog, space: str
         ledger = ledgers.open()
         before.extend([ledger.claim(owner) for owner in owners])
 
-    threads = [threading.Thread(target=claim_all, args=(owners,)) for owners in names]
+    threads = [threading.Thread(target=claim_all, args=(owners,), daemon=True) for owners in names]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        wait_for_end(thread)
     last = ledgers.open().owner()
     everybody = {owner for owners in names for owner in owners}
     assert len(before) == len(everybody)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import random
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,10 +12,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.catalogs import Properties
+from tests.process import start_run
 from tests.warehouse import Warehouse
 
 SEED = 7
-KILLS = 2
+KILLS = 1
 ADDRESS = "http://127.0.0.1:8181"
 REPLICATE = """\
 replicate:
@@ -56,18 +54,9 @@ def source(spark: SparkSession, make_catalog: Callable[[str], Properties]) -> Wa
     return made
 
 
-def start(folder: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "meltline.cli.main", "run", "replicate.yaml", "--once"]
-    return subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE)
-
-
-def run(folder: Path) -> float:
-    began = time.monotonic()
-    process = start(folder)
-    _, errors = process.communicate(timeout=600)
-    assert process.returncode == 0, errors
-    return time.monotonic() - began
+def finish(file: Path) -> None:
+    run = start_run(file)
+    assert run.wait() == 0, run.said
 
 
 def by_id(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -77,19 +66,20 @@ def by_id(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_the_copy_follows_through_kills(source: Warehouse, tmp_path: Path) -> None:
     chance = random.Random(SEED)
     text = REPLICATE.replace(ADDRESS, source.properties["uri"])
-    (tmp_path / "replicate.yaml").write_text(text, encoding="utf-8")
+    file = tmp_path / "replicate.yaml"
+    file.write_text(text, encoding="utf-8")
     source.sql("INSERT INTO {c}.prod.orders SELECT id, 'eu', 'a' FROM range(100)")
     source.sql("INSERT INTO {c}.prod.items SELECT id, 'eu', 'before' FROM range(3)")
-    seconds = run(tmp_path)
+    finish(file)
     for round_ in range(KILLS):
         source.sql(f"UPDATE {{c}}.prod.orders SET v = 'r{round_}' WHERE id % 3 = {round_}")
         source.sql(f"DELETE FROM {{c}}.prod.orders WHERE id % 17 = {round_}")
         source.sql(f"INSERT INTO {{c}}.prod.items VALUES ({10 + round_}, 'us', 'after')")
-        process = start(tmp_path)
-        time.sleep(chance.uniform(0.4, 1.0) * seconds)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    run(tmp_path)
+        run = start_run(file)
+        run.wait_until_says("took over")
+        time.sleep(chance.uniform(0, 4))
+        run.kill()
+    finish(file)
 
     copy = Warehouse(source.spark, {
         "type": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/analytics.db",

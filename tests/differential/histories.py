@@ -95,7 +95,13 @@ class History:
 
     def step(self) -> None:
         """One more change, whatever it is."""
-        steps: list[tuple[int, Callable[[], None]]] = [
+        steps = self.steps()
+        weights = [weight for weight, _ in steps]
+        self.random.choices([one for _, one in steps], weights)[0]()
+
+    def steps(self) -> list[tuple[int, Callable[[], None]]]:
+        """What may happen, and how often."""
+        steps = [
             (4, self.insert), (4, self.update), (3, self.delete), (4, self.merge),
             (2, self.move), (1, self.nothing), (1, self.overwrite), (2, self.compact),
             (1, self.evolve), (1, self.insert_again)]
@@ -103,8 +109,7 @@ class History:
             steps.append((4, self.upsert_by_equality))
         if self.kind.version == 2 and self.kind.mode == "merge-on-read":
             steps.append((1, self.compact_deletes))
-        weights = [weight for weight, _ in steps]
-        self.random.choices([one for _, one in steps], weights)[0]()
+        return steps
 
     def insert(self) -> None:
         known = {row["id"] for row in self.warehouse.rows(self.identifier)}

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 
 import pytest
 
-from meltline.sources.iceberg.settings import TableSettings
-from meltline.sources.iceberg.source import IcebergSource
-from meltline.sources.iceberg.units import Limits
 from tests.differential.histories import History, Kind
-from tests.differential.replay import Row, apply, plain, read_plans, rows_at
+from tests.differential.replay import WAYS, check_replay
 from tests.warehouse import Warehouse
 
 KINDS = [
@@ -31,8 +27,6 @@ ALL_KINDS = [Kind(version, mode, partition, format_, nested) for version in (1, 
              for format_, nested in (("parquet", True), ("parquet", False), ("orc", True),
                                      ("avro", True))
              if version > 1 or mode == "copy-on-write"]
-WAYS = [Limits(), Limits(split_size=1), Limits(split_size=1, group_rows=1)]
-"""Everything in one task; every unit in a task of its own; every group too big for a task."""
 
 
 def write(warehouse: Warehouse, kind: Kind, seed: int, steps: int) -> History:
@@ -44,30 +38,6 @@ def write(warehouse: Warehouse, kind: Kind, seed: int, steps: int) -> History:
     return history
 
 
-def check(warehouse: Warehouse, history: History, ways: Sequence[Limits]) -> int:
-    """Events of every way give the table at every snapshot; returns how many there were."""
-    expected: dict[int, dict[str, Row]] = {}
-    count = 0
-    for limits in ways:
-        settings = TableSettings(history.identifier, ("id",), export=False, start_from="earliest",
-                                 limits=limits)
-        source = IcebergSource(lambda: warehouse.catalog.load(history.identifier), settings)
-        state: dict[str, Row] = {}
-        for plan, events in read_plans(source, None, 3):
-            apply(state, events)
-            count += len(events)
-            if plan.data["kind"] != "change":
-                assert events == []
-                continue
-            snapshot = plan.data["snapshot"]
-            if snapshot not in expected:
-                expected[snapshot] = {str(row["id"]): plain(row) for row in rows_at(
-                    warehouse, history.identifier, snapshot)}
-            shown = {key: plain(row) for key, row in state.items()}
-            assert shown == expected[snapshot], f"snapshot {snapshot}"
-    return count
-
-
 def explain(history: History) -> str:
     return f"{history.kind} seed {history.seed}:\n" + ";\n".join(history.statements)
 
@@ -76,7 +46,7 @@ def explain(history: History) -> str:
 def test_every_snapshot_of_a_random_history(warehouse: Warehouse, kind: Kind) -> None:
     history = write(warehouse, kind, seed=KINDS.index(kind) + 1, steps=12)
     try:
-        assert check(warehouse, history, WAYS)
+        assert check_replay(warehouse, history.identifier, ("id",), WAYS)
     except AssertionError as error:
         raise AssertionError(explain(history)) from error
 
@@ -85,7 +55,7 @@ def test_every_snapshot_of_a_random_history(warehouse: Warehouse, kind: Kind) ->
 def test_other_file_formats_give_the_same(warehouse: Warehouse, kind: Kind) -> None:
     history = write(warehouse, kind, seed=7, steps=6)
     try:
-        assert check(warehouse, history, WAYS)
+        assert check_replay(warehouse, history.identifier, ("id",), WAYS)
     except AssertionError as error:
         raise AssertionError(explain(history)) from error
 
@@ -100,7 +70,7 @@ def test_histories_of_every_kind(warehouse: Warehouse) -> None:
         print(f"changes {kind} seed {seed}", flush=True)  # noqa: T201
         history = write(warehouse, kind, seed, steps=15)
         try:
-            check(warehouse, history, WAYS)
+            check_replay(warehouse, history.identifier, ("id",), WAYS)
         except AssertionError as error:
             raise AssertionError(explain(history)) from error
         seed += 1

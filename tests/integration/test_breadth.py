@@ -17,6 +17,7 @@ from meltline.kernels.write import WriteLimits
 from tests.catalogs import Properties
 from tests.lab import Lab
 from tests.rows import differences
+from tests.waiting import wait_for_end
 
 TABLES = 500
 PARTITIONS = 2000
@@ -37,13 +38,13 @@ class OpenFiles:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        thread = threading.Thread(target=self._look)
+        thread = threading.Thread(target=self._look, daemon=True)
         thread.start()
         try:
             yield
         finally:
             self._stop.set()
-            thread.join()
+            wait_for_end(thread)
 
     def _look(self) -> None:
         while not self._stop.wait(0.05):

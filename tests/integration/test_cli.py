@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.catalogs import Properties
-from tests.lab import Lab, wait_until
+from tests.lab import Lab
 from tests.services.network import free_ports
 from tests.services.postgres import Postgres
 from tests.shop import ORDERS, PAID, ROUTES, Shop, check_books
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -61,10 +62,8 @@ def test_run_until_sigterm_with_metrics_and_status(lab: Lab) -> None:
     wait_until("the second epoch", lambda: lab.epochs("shop.orders") == [1, 2])
     wait_until("the ledger", lambda: 'meltline_epochs_done_total{pipeline="lab"} 2.0' in
                urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read().decode())
-    process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
-    lines = [json.loads(line) for line in err.splitlines()]
+    assert process.stop() == 0, process.said
+    lines = [json.loads(line) for line in process.said.splitlines()]
     published = [line for line in lines if line["message"] == "epoch published"]
     assert {(line["table"], line["epoch"]) for line in published} >= {
         ("shop.orders", 1), ("shop.orders", 2)}
@@ -90,21 +89,15 @@ def test_two_real_drivers_one_goes_on_the_other_says_why(lab: Lab) -> None:
     try:
         for _ in range(20):
             lab.drop_file(shop.events(5))
-            if older.poll() is not None:
+            with suppress(subprocess.TimeoutExpired):
+                older.process.wait(3)
                 break
-            wait_until("progress", lambda: True)
-            try:
-                older.wait(3)
-            except subprocess.TimeoutExpired:
-                continue
-        _, err = older.communicate(timeout=60)
-        assert older.returncode == 1
-        assert "was taken over by" in err
-        assert "Traceback" not in err
+        assert older.wait(60) == 1
+        assert "was taken over by" in older.said
+        assert "Traceback" not in older.said
     finally:
-        newer.send_signal(signal.SIGTERM)
-        newer.communicate(timeout=120)
-    lab.run_process()
+        newer.stop()
+    lab.finish()
     check_books(shop, lab.rows("shop.orders"), lab.rows("shop.paid"),
                 lab.rows("shop.dead_letters"))
 

@@ -10,8 +10,9 @@ from pyspark.sql import SparkSession
 
 from tests.catalogs import Properties
 from tests.cluster import started
-from tests.lab import Lab, wait_until
+from tests.lab import Lab
 from tests.shop import ORDERS, PAID, ROUTES, Shop, check_books
+from tests.waiting import wait_for_end, wait_until
 
 
 def test_a_worker_lost_in_mid_epoch_changes_nothing(
@@ -35,11 +36,10 @@ def test_a_worker_lost_in_mid_epoch_changes_nothing(
             wait_until("the first data file", lambda: any(data.glob(files)))
             cluster.kill_worker(0)
 
-        killer = threading.Thread(target=kill_when_busy)
+        killer = threading.Thread(target=kill_when_busy, daemon=True)
         killer.start()
-        _, err = process.communicate(timeout=400)
-        killer.join()
-        assert process.returncode == 0, err
+        assert process.wait(400) == 0, process.said
+        wait_for_end(killer)
     check_books(shop, lab.rows("shop.orders"), lab.rows("shop.paid"),
                 lab.rows("shop.dead_letters"))
     assert lab.epochs("shop.orders") == [1]

@@ -19,6 +19,7 @@ from meltline.lake.jvm import Jvm
 from meltline.lake.schema import add_columns
 from tests.catalogs import Properties
 from tests.lab import Lab
+from tests.waiting import LONGEST
 
 THREADS = 4
 ROUNDS = 3
@@ -35,7 +36,7 @@ def properties(
 
 def at_once(works: Sequence[Callable[[], Any]]) -> list[Any]:
     """Each in a thread of its own, all let go at the same moment."""
-    ready = threading.Barrier(len(works))
+    ready = threading.Barrier(len(works), timeout=LONGEST)
 
     def run(work: Callable[[], Any]) -> Any:
         ready.wait()
@@ -91,7 +92,7 @@ def labs(tmp_path: Path, spark: SparkSession, properties: Properties) -> list[La
 
 def run_both(labs: Sequence[Lab]) -> None:
     """Both have planned their epoch before either writes."""
-    ready = threading.Barrier(len(labs), timeout=120)
+    ready = threading.Barrier(len(labs), timeout=LONGEST)
 
     def run(lab: Lab) -> None:
         left = [ready]

@@ -111,4 +111,4 @@ class Child:
             self._process.wait(GRACE_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            self._process.wait(GRACE_SECONDS)

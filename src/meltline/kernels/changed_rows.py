@@ -59,7 +59,7 @@ class ChangedRows:
         self._lineage = lineage
         self._constants = constants
         self._schema = schema_with(schema, *LINEAGE) if lineage else schema
-        self._projections: dict[tuple[int, ...], Projection] = {}
+        self._projections: dict[tuple[tuple[int, str], ...], Projection] = {}
 
     def read(self, connection: duckdb.DuckDBPyConnection, change: FileChange) -> Iterator[Rows]:
         if change.before is None:
@@ -133,7 +133,8 @@ class ChangedRows:
                              self._constants(file), only)
 
     def _projection(self, schema: Schema) -> Projection:
-        key = tuple(field.field_id for field in schema.fields)
+        # a column that equality deletes ask for has another name, not another id
+        key = tuple((field.field_id, field.name) for field in schema.fields)
         if key not in self._projections:
             self._projections[key] = Projection(schema, self._properties)
         return self._projections[key]

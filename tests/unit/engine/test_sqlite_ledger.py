@@ -146,7 +146,7 @@ def test_two_processes(path: Path) -> None:
     for _ in range(20):
         with suppress(Fenced):
             first.save("l", LaneState(2))
-    assert second.wait() == 0
+    assert second.wait(60) == 0
     with pytest.raises(Fenced):
         first.save("l", LaneState(2))
     assert first.owner() == BERT

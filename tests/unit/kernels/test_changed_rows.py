@@ -140,6 +140,13 @@ def test_equality_deletes_of_several_columns_match_all_of_them(lake: Lake) -> No
     assert ids(FileChange(file, (), (keys,))) == {-1: [1, 2]}
 
 
+def test_equality_deletes_by_every_column_there_is(lake: Lake) -> None:
+    file = lake.data()
+    path = lake.write("e", {"id": 1, "name": 2}, id=[3, 4], name=["n3", "n5"])
+    keys = DeleteFile("equality", path, "parquet", 1, 2, 2, equality_ids=(1, 2))
+    assert read(FileChange(file, (), (keys,))) == {-1: [{"id": 3, "name": "n3"}]}
+
+
 def test_a_row_that_was_gone_already_is_not_removed_again(lake: Lake) -> None:
     file = lake.data()
     keys = lake.keys("e", (1,), id=[5])

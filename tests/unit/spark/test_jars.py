@@ -111,5 +111,5 @@ def test_two_processes_fetch_once(home: Path, tmp_path: Path) -> None:
                               'mkdir -p "$(dirname "$8")" && echo PK > "$(dirname "$8")/x-1.jar"')
     both = [subprocess.Popen([sys.executable, "-c", FETCH, str(java)], stdout=subprocess.PIPE,
                              text=True) for _ in range(2)]
-    assert [process.communicate()[0].strip() for process in both] == ["['x-1.jar']"] * 2
+    assert [process.communicate(timeout=60)[0].strip() for process in both] == ["['x-1.jar']"] * 2
     assert log.read_text().split() == ["called"]
