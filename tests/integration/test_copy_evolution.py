@@ -90,6 +90,14 @@ def test_a_table_that_others_made_is_followed_by_name_only(copies: Copies) -> No
     assert "meltline.source-fields" not in copies.copy.table(COPY).properties
 
 
+def test_behind_processors_only_the_identifier_columns_are_the_sources(copies: Copies) -> None:
+    copies.lab.extra["processor"] = [
+        {"add_entries": {"entries": [{"key": "seen", "value": "yes"}]}}]
+    create(copies, "id BIGINT, a INT", rows=["(1, 1)"])
+    copies.run(*alter("RENAME COLUMN a TO x"), "UPDATE {t} SET x = 2")
+    assert copies.copy.rows(COPY) == [{"id": 1, "a": None, "seen": "yes", "x": 2}]
+
+
 def test_without_schema_evolution_the_copy_stays(copies: Copies) -> None:
     copies.sink["schema_evolution"] = False
     create(copies, "id BIGINT, a INT, b INT", rows=["(1, 1, 1)"])

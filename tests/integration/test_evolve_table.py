@@ -41,15 +41,16 @@ def commits(table: Table) -> int:
 
 
 def test_everything_at_once(warehouse: Warehouse) -> None:
-    table = make(warehouse, "id BIGINT NOT NULL, a INT NOT NULL, b STRING", "PARTITIONED BY (b)")
+    table = make(warehouse, "id BIGINT NOT NULL, a INT NOT NULL, b STRING",
+                 "PARTITIONED BY (bucket(2, a))")
     table.java.updateSchema().setIdentifierFields(["id"]).commit()
     before = commits(table)
     wanted = [Evolution(
         SchemaSteps(drops=("b",), renames=(("a", "b"), ("id", "key")),
                     widened=(Widening("a", "long", optional=True),), adds=(new("a", "date"),),
                     moves=(("a", None),), identifiers=("key",)),
-        SpecSteps(freed=("b",), adds=(PartitionStep("a_month", "a", "month"),
-                                      PartitionStep("cut", "b", "bucket[3]"))),
+        SpecSteps(removes=("a_bucket",), adds=(PartitionStep("a_month", "a", "month"),
+                                               PartitionStep("cut", "b", "bucket[3]"))),
         {"x": "y"})]
     assert evolve_table(table, lambda: wanted.pop() if wanted else None)
     assert columns(table) == [("a", "date", False), ("key", "long", True), ("b", "long", False)]

@@ -51,10 +51,8 @@ class PartitionStep:
 
 @dataclass(frozen=True)
 class SpecSteps:
-    """`freed` are the names of partition fields whose columns are about to go: they go first. The
-    rest comes after the columns, and by their new paths."""
+    """Done after the columns, and by their new paths."""
 
-    freed: tuple[str, ...] = ()
     removes: tuple[str, ...] = ()
     renames: tuple[tuple[str, str], ...] = ()
     adds: tuple[PartitionStep, ...] = ()
@@ -96,11 +94,6 @@ def _commit(table: Table, wanted: Evolution, seen: str) -> None:
     if _version(table) != seen:
         # a transaction begins with the newest metadata, not with those that were looked at
         raise CommitConflict(f"table {table.identifier} changed while it was looked at")
-    if wanted.spec.freed:
-        update = transaction.updateSpec()
-        for name in wanted.spec.freed:
-            update = update.removeField(name)
-        update.commit()
     _change_columns(table, transaction, wanted.schema)
     _add_columns(table, transaction, wanted.schema)
     _change_spec(table, transaction, wanted.spec)

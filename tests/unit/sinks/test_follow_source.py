@@ -62,7 +62,8 @@ def evolution(
     spec = PartitionSpec.model_validate_json(before.spec_json or "")
     mine = replace(target(Path("/t"), schema), schema_json=schema.model_dump_json(),
                    spec_json=spec.model_dump_json())
-    return plan_evolution(known or SourceFields.of(before), mine, now)
+    cut = {field.source_id for field in spec.fields}
+    return plan_evolution(known or SourceFields.of(before), mine, now, cut)
 
 
 def steps(now: tuple[NestedField, ...], before: tuple[NestedField, ...] = FIELDS) -> SchemaSteps:
@@ -213,14 +214,24 @@ def test_the_partition_spec_follows() -> None:
         removes=("name",), adds=(PartitionStep("id_bucket", "id", "bucket[4]"),))
 
 
-def test_a_partition_field_of_a_column_that_goes_goes_first() -> None:
-    key = optional(9, "key", LongType())
+def test_a_column_that_partitions_were_cut_by_is_set_aside() -> None:
+    region, by_region = required(2, "name", StringType()), spec(BY_NAME)
+    key, again = optional(9, "key", LongType()), optional(10, "name", LongType())
     by_key = PartitionField(9, 1003, BucketTransform(4), "key_bucket")
-    found = evolution(like(ID, NAME, spec=spec(BY_NAME)), like(ID, key, spec=spec(by_key)))
+    found = evolution(like(ID, region, spec=by_region), like(ID, key, again, spec=spec(by_key)))
     assert found is not None
-    assert found.schema.drops == ("name",)
+    assert found.schema == SchemaSteps(
+        renames=(("name", "name_dropped"),), widened=(Widening("name", optional=True),),
+        adds=(NewColumn(None, key.model_dump_json()), NewColumn(None, again.model_dump_json())))
     assert found.spec == SpecSteps(
-        freed=("name",), adds=(PartitionStep("key_bucket", "key", "bucket[4]"),))
+        removes=("name",), adds=(PartitionStep("key_bucket", "key", "bucket[4]"),))
+
+
+def test_a_name_that_is_taken_is_not_given_again() -> None:
+    own = optional(50, "name_dropped", StringType())
+    found = evolution(like(ID, NAME, spec=spec(BY_NAME)), like(ID), copy=(ID, NAME, own))
+    assert found is not None
+    assert found.schema.renames == (("name", "name_dropped2"),)
 
 
 def test_a_partition_field_may_only_change_its_name() -> None:

@@ -25,10 +25,12 @@ def follow_fields(
     return SchemaSteps(
         drops=tuple(path for path in mine
                     if path in pairing.doomed and mine[path].parent not in pairing.doomed),
-        renames=tuple((mine.path, theirs.name) for theirs, mine in pairing.pairs()
-                      if mine.name != theirs.name),
-        widened=tuple(step for theirs, mine in pairing.pairs()
-                      if (step := _widened(theirs, mine, identifiers)) is not None),
+        renames=(*((mine.path, theirs.name) for theirs, mine in pairing.pairs()
+                   if mine.name != theirs.name), *pairing.aside.items()),
+        widened=(*(step for theirs, mine in pairing.pairs()
+                   if (step := _widened(theirs, mine, identifiers)) is not None),
+                 *(Widening(path, optional=True) for path in pairing.aside
+                   if mine[path].field.required)),
         adds=tuple(NewColumn(column.parent, column.field.model_dump_json())
                    for column in pairing.missing),
         moves=tuple(_moves(pairing)),
@@ -57,7 +59,8 @@ def _identifiers(
 ) -> tuple[str, ...]:
     """The copy keeps its own until those of the source change. Iceberg wants them required."""
     if tuple(sorted(want.identifier_field_ids)) == known.identifiers:
-        return tuple(after for name in before if (after := pairing.after(name)) is not None)
+        return tuple(after for name in before
+                     if name not in pairing.aside and (after := pairing.after(name)) is not None)
     wanted = _names(want)
     required = {theirs.path for theirs, mine in pairing.pairs() if mine.field.required}
     return wanted if required.issuperset(wanted) else ()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from pyiceberg.schema import Schema
 
 from meltline.lake.evolution import Evolution, SchemaSteps, SpecSteps, evolve_table
+from meltline.lake.spec import partition_columns
 from meltline.lake.table import Table
 from meltline.model.table_like import TableLike
 from meltline.model.target import TableTarget
@@ -26,16 +28,18 @@ def follow_source(table: Table, like: TableLike, own_token: str) -> bool:
         known = SourceFields.load(properties)
         if known is None or known.table != like.uuid or is_shared(properties, own_token):
             return None
-        return plan_evolution(known, table.target(), like)
+        return plan_evolution(known, table.target(), like, partition_columns(table))
 
     return evolve_table(table, find)
 
 
-def plan_evolution(known: SourceFields, target: TableTarget, like: TableLike) -> Evolution | None:
+def plan_evolution(
+    known: SourceFields, target: TableTarget, like: TableLike, cut: Collection[int] = ()
+) -> Evolution | None:
     """What is left to do; None when that is nothing. Raises UserError when the copy cannot
-    follow. Pure."""
+    follow. `cut` are the columns (ids) that any partition spec of the copy speaks of. Pure."""
     want = Schema.model_validate_json(like.schema_json)
-    pairing = pair(known, target.schema, want, like.living)
+    pairing = pair(known, target.schema, want, like.living, cut)
     schema = follow_fields(known, target.schema, want, pairing)
     spec = parts(like.spec_json)
     steps = follow_spec(target.spec, None if spec == known.spec else spec, pairing)

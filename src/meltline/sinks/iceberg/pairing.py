@@ -21,6 +21,9 @@ from meltline.sinks.iceberg.source_fields import SourceFields
 class Pairing:
     """- mine: all columns of the copy, by path; theirs: all of the source, parents first
     - doomed: columns of the copy that will be gone, with all that is inside of them
+    - aside: columns that should be gone too, but that a partition spec speaks of, with the names
+      that they get instead. Iceberg loses the partitions of files, and so which deletes reach
+      them, when such a column is dropped
     - places: from paths of the source to paths of the copy, of columns that both have
     - missing: what the copy lacks, without what is inside of it
     - hidden: fields that the source still has, but not in the schema that is followed
@@ -29,6 +32,7 @@ class Pairing:
     mine: Mapping[str, Column]
     theirs: tuple[Column, ...]
     doomed: frozenset[str]
+    aside: Mapping[str, str]
     places: Mapping[str, str]
     missing: tuple[Column, ...]
     hidden: Mapping[int, str]
@@ -43,6 +47,8 @@ class Pairing:
         """Where a column of the copy will be; None for one that will be gone."""
         if path in self.doomed:
             return None
+        if path in self.aside:
+            return self.aside[path]
         if path in self._sources:
             return self._sources[path]
         column = self.mine[path]
@@ -59,29 +65,42 @@ class Pairing:
 
 
 def pair(
-    known: SourceFields, have: Schema, want: Schema, living: Collection[int] = ()
+    known: SourceFields, have: Schema, want: Schema, living: Collection[int] = (),
+    cut: Collection[int] = (),
 ) -> Pairing:
     """`have` is the copy's schema, `want` the source's. A field in neither `want` nor `living` was
-    dropped."""
+    dropped. `cut` are the columns of the copy (ids) that any of its partition specs speaks of."""
     mine = {column.path: column for column in columns(have.as_struct())}
     theirs = tuple(columns(want.as_struct()))
     ids = {column.id for column in theirs}
     there = {id_: path for id_, path in known.fields.items() if path in mine}
     gone = {path for id_, path in there.items() if id_ not in ids and id_ not in living}
-    doomed = frozenset(path for path in mine if gone.intersection(_line(mine, path)))
-    kept = {id_: path for id_, path in there.items() if path not in doomed}
-    places, missing = _match(theirs, mine, kept, doomed)
+    held = [path for path in gone if mine[path].id in cut and mine[path].parent is None]
+    aside = _aside(sorted(held), {*mine, *(column.path for column in theirs)})
+    doomed = frozenset(path for path in mine
+                       if (gone - set(held)).intersection(_line(mine, path)))
+    kept = {id_: path for id_, path in there.items() if path not in doomed and path not in aside}
+    places, missing = _match(theirs, mine, kept, {*doomed, *aside})
     hidden = {id_: path for id_, path in kept.items() if id_ not in ids}
-    return Pairing(mine, theirs, doomed, places, tuple(missing), hidden)
+    return Pairing(mine, theirs, doomed, aside, places, tuple(missing), hidden)
+
+
+def _aside(paths: Collection[str], taken: set[str]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for path in paths:
+        tries = (f"{path}_dropped{number}" for number in ("", *range(2, len(taken) + 3)))
+        names[path] = next(name for name in tries if name not in taken)
+        taken = taken | {names[path]}
+    return names
 
 
 def _match(
     theirs: Collection[Column], mine: Mapping[str, Column], kept: Mapping[int, str],
-    doomed: Collection[str],
+    going: Collection[str],
 ) -> tuple[dict[str, str], list[Column]]:
     places: dict[str, str] = {}
     missing: list[Column] = []
-    taken = {*doomed, *kept.values()}
+    taken = {*going, *kept.values()}
     for column in theirs:
         if column.parent is not None and column.parent not in places:
             continue  # comes with its parent, or has no place
