@@ -31,6 +31,7 @@ class ChangeLab:
     tables: Sequence[Json]
     sinks: Sequence[Json] = field(default_factory=lambda: [{"file": {"path": "out"}}])
     source: Json = field(default_factory=dict)
+    extra: Json = field(default_factory=dict)
 
     def catalog(self) -> Json:
         return {"name": self.warehouse.name, **self.warehouse.properties}
@@ -41,7 +42,7 @@ class ChangeLab:
         file = self.base / "lab.yaml"
         file.write_text(json.dumps({"lab": {
             "source": {"iceberg": source}, "sink": list(self.sinks),
-            "ledger": {"sqlite": {"path": "ledger.db"}}}}))
+            "ledger": {"sqlite": {"path": "ledger.db"}}, **self.extra}}))
         return file
 
     def application(self) -> Application:

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from meltline.spark.session import SparkSettings, start_session
 
 pytest_plugins = ["tests.services.fixtures", "tests.catalogs", "tests.shop_lab", "tests.warehouse",
-                  "tests.readers.fixtures"]
+                  "tests.copy_lab", "tests.readers.fixtures"]
 
 
 @pytest.fixture(scope="session")

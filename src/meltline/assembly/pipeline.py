@@ -22,7 +22,7 @@ from meltline.engine.sink import Letters
 from meltline.engine.sqlite_ledger import SqliteLedger
 from meltline.engine.work import Match
 from meltline.errors import ConfigError
-from meltline.model.table_like import Like, like_nothing
+from meltline.model.table_like import Like, processed
 from meltline.sinks.file.letters import FileLetters
 from meltline.sinks.file.sink import FileSink
 from meltline.sinks.iceberg.ledger import IcebergLedger
@@ -74,7 +74,7 @@ def _lane(
     ends = []
     for sink in block.sink:
         if sink.iceberg is not None:
-            like = like_nothing if block.processor else found.like
+            like = processed(found.like) if block.processor else found.like
             ends += _ends(block, sink.iceberg, catalogs, base, letters, map_items, like)
         elif sink.file is not None:
             made = FileSink(local(sink.file.path, base), dict(sink.file.storage))

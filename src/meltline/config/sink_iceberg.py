@@ -64,8 +64,9 @@ class IcebergSink(Strict):
     )
     identifier_columns: tuple[Text, ...] = Field(
         default=(),
-        description="The columns that tell rows apart. Without them, the identifier fields of the "
-        "table. An event without a value in one of them is rejected.",
+        description="The columns that tell rows apart. Without them, those of an Iceberg source, "
+        "if the table has all of them, else the identifier fields of the table. An event without "
+        "a value in one of them is rejected.",
     )
     delete_mode: DeleteMode | None = Field(
         default=None,
@@ -92,7 +93,9 @@ class IcebergSink(Strict):
     )
     schema_evolution: Flag = Field(
         default=False,
-        description="Whether to add columns for keys the table does not know.",
+        description="Whether to add columns for keys the table does not know. A copy that "
+        "`auto_create` made of an Iceberg table then follows all changes of its columns and "
+        "partition spec.",
     )
     table_schema: SchemaBlock | None = Field(
         default=None,

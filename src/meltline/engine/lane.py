@@ -172,12 +172,15 @@ class Lane:
                        f"fields each time they are read")
 
     def _run(self, epoch: Epoch, todo: Sequence[int]) -> TaskReport:
+        # before the sinks are asked: what the source read last is what they look like
+        splits = self.plan.source.splits(epoch.plan, epoch.parallelism, self.ledger.blobs)
+        if not splits:
+            return total([], len(todo))
         ends = [self.plan.sinks[i] for i in todo]
         parts = tuple(SinkPart(end.sink.name, end.routes, end.sink.writer(epoch), end.letters,
                                end.match) for end in ends)
         letters = tuple((one.key, one.writer(epoch)) for one in self.plan.letters)
         reader = self.plan.source.reader()
-        splits = self.plan.source.splits(epoch.plan, epoch.parallelism, self.ledger.blobs)
         works = [TaskWork(
             TaskPlace(epoch.pipeline, epoch.lane, epoch.number, epoch.planned_at_ms, shard, ""),
             split, reader, self.plan.processors, self.plan.routes, parts, letters,

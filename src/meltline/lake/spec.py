@@ -18,6 +18,13 @@ def spec_ids(table: Table) -> frozenset[int]:
     return frozenset(int(id_) for id_ in list(table.java.specs().keySet()))
 
 
+def partition_columns(table: Table) -> frozenset[int]:
+    """Ids of the columns that any spec of the table speaks of, also a former one."""
+    specs = table.java.specs()
+    return frozenset(int(field.sourceId()) for id_ in list(specs.keySet())
+                     for field in list(specs.get(id_).fields()))
+
+
 def unpartitioned_spec(table: Table) -> str:
     """Iceberg's JSON of a spec without fields, added beside the others when there is none.
 

@@ -45,6 +45,13 @@ class Table:
     def schema_id(self) -> int:
         return int(self.java.schema().schemaId())
 
+    def schemas(self) -> list[str]:
+        """Iceberg's JSON of every schema that the table had, newest first."""
+        known = self.java.schemas()
+        parser = self.jvm.iceberg.SchemaParser
+        return [str(parser.toJson(known.get(id_)))
+                for id_ in sorted(known.keySet(), reverse=True)]
+
     @property
     def location(self) -> str:
         return str(self.java.location())

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
 @dataclass(frozen=True)
 class TableLike:
-    """Iceberg's own JSON of schema and partition spec, and the format version they need."""
+    """Iceberg's own JSON of schema and partition spec, and the format version they need.
+
+    - uuid: of the source's table
+    - identifiers: names of the columns that tell its rows apart
+    - living: ids of all fields that its newest schema has; one that lacks here and in the schema
+      was dropped
+    - as_is: whether rows reach the sink as they are there. If not, only `identifiers` may serve
+    """
 
     schema_json: str
     spec_json: str | None = None
     format_version: int = 2
+    uuid: str = ""
+    identifiers: tuple[str, ...] = ()
+    living: frozenset[int] = frozenset()
+    as_is: bool = True
 
 
 Like = Callable[[], TableLike | None]
@@ -22,6 +33,18 @@ Like = Callable[[], TableLike | None]
 
 def like_nothing() -> None:
     """For sources whose rows have no table."""
+
+
+def processed(like: Like) -> Like:
+    """For rows that processors may have changed on their way."""
+    if like is like_nothing:
+        return like
+
+    def changed() -> TableLike | None:
+        known = like()
+        return None if known is None else replace(known, as_is=False)
+
+    return changed
 
 
 def with_identifiers(schema_json: str, identifiers: Sequence[int]) -> str:

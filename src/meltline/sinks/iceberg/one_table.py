@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,22 +14,25 @@ from meltline.engine.sink import Published
 from meltline.engine.token import Token
 from meltline.errors import Retryable, RunError, UserError
 from meltline.kernels.infer import additions, iceberg_schema
-from meltline.kernels.spelling import spell_as
 from meltline.kernels.widen import widenings
 from meltline.kernels.write_settings import check_properties
 from meltline.lake.catalog import Catalog
 from meltline.lake.schema import add_columns, widen_columns
 from meltline.lake.spec import spec_count, spec_ids, unpartitioned_spec
 from meltline.lake.table import Table
-from meltline.model.table_like import Like, like_nothing
+from meltline.model.table_like import Like, TableLike, like_nothing
 from meltline.model.target import TableTarget
 from meltline.sinks.iceberg.changes import ChangeSettings
 from meltline.sinks.iceberg.create import schema_json, spec_json
 from meltline.sinks.iceberg.delete_plan import UNPARTITIONED, DeletePlan, plan_deletes
 from meltline.sinks.iceberg.fields import KeyFilter
+from meltline.sinks.iceberg.following import follow_source
+from meltline.sinks.iceberg.identity import choose_identifiers, name_now
 from meltline.sinks.iceberg.lookup_publish import publish_looked_up
 from meltline.sinks.iceberg.publish import Publisher, find_published, load_token
+from meltline.sinks.iceberg.source_fields import SourceFields
 from meltline.sinks.iceberg.still_valid import Written, check_still_valid, written_for
+from meltline.sinks.iceberg.summary import SOURCE_FIELDS, token_key
 from meltline.sinks.iceberg.writer import IcebergWriter
 
 
@@ -40,7 +43,7 @@ class OneTable:
         self, catalog: Catalog, identifier: str, block: IcebergBlock, map_items: MapItems,
         like: Like = like_nothing,
     ) -> None:
-        """`like` is the source's table, if its rows arrive as they are there."""
+        """`like` is the source's table, as far as the source has one."""
         self._catalog = catalog
         self._like = like
         self._map_items = map_items
@@ -49,6 +52,7 @@ class OneTable:
         self._table: Table | None = None
         self._made: IcebergWriter | None = None
         self._written: Written | None = None
+        self._followed: TableLike | None = None
         self.identifier = identifier
 
     def check(self) -> None:
@@ -59,7 +63,9 @@ class OneTable:
                                                **self._block.write_properties})
             return
         self._target(table)
-        self._deletes(table)
+        if self._block.identifier_columns or self._like is like_nothing:
+            # else the source says which, when the first epoch is planned
+            self._deletes(table)
 
     def load(self) -> Table | None:
         if self._table is None:
@@ -69,6 +75,7 @@ class OneTable:
             self._table.refresh()
         except Retryable:
             # dropped, or another table of the same name: what was known of it is no use
+            self._followed = None
             self._table = self._catalog.load(self.identifier)
         return self._table
 
@@ -87,7 +94,7 @@ class OneTable:
         """Without a table and without a schema to create it by, the writer only guesses one.
 
         Not `fresh`: as the table was when it was last looked at, without asking the catalog."""
-        if not fresh and self._made is not None:
+        if not fresh and self._made is not None and self._like() == self._followed:
             return replace(self._made, batch_id=epoch.batch_id(self.identifier))
         self._made = self._make_writer(epoch)
         return self._made
@@ -99,6 +106,7 @@ class OneTable:
         batch_id = epoch.batch_id(self.identifier)
         if table is None:
             return IcebergWriter(None, batch_id, keys=self._keys)
+        self._follow(table, token_key(epoch.pipeline, epoch.lane))
         plan = self._deletes(table)
         changes = None if plan is None else self._changes(table, plan)
         target = self._target(table)
@@ -107,14 +115,27 @@ class OneTable:
         return IcebergWriter(target, batch_id, self._block.schema_evolution, self._keys,
                              changes=changes)
 
+    def _follow(self, table: Table, own_token: str) -> None:
+        like, whole = self._like(), self._whole()
+        if whole is not None and like != self._followed and self._block.schema_evolution:
+            follow_source(table, whole, own_token)
+        self._followed = like
+
+    def _whole(self) -> TableLike | None:
+        """The source's table, if its rows arrive as they are there."""
+        like = self._like()
+        filtered = self._block.include_keys or self._block.exclude_keys
+        return None if like is None or filtered or not like.as_is else like
+
     def settle(self, guess: Any) -> bool:
         """Make the table, or columns, for events that have no place yet."""
         table = self.load()
         self._made = None
         if table is None:
-            like = None if self._block.include_keys or self._block.exclude_keys else self._like()
+            like = self._whole()
             if like is not None:
-                self._create(like.schema_json, like.spec_json, like.format_version)
+                self._create(like.schema_json, like.spec_json, like.format_version,
+                             SourceFields.of(like).properties())
             else:
                 self._create(iceberg_schema(self._keys.of_table(guess)), None)
             return True
@@ -152,10 +173,15 @@ class OneTable:
         if schema is None:
             raise UserError(f"no schema to create table {self.identifier} by")
         columns = [column.name for column in schema.columns]
-        return self._create(schema_json(schema, self._identifiers(columns)), spec_json(schema))
+        identifiers = choose_identifiers(
+            self._block.identifier_columns, (), columns, self._keys.any_case)
+        return self._create(schema_json(schema, identifiers), spec_json(schema))
 
-    def _create(self, schema: str, spec: str | None, version: int = 2) -> Table:
-        properties = dict(self._block.table_properties)
+    def _create(
+        self, schema: str, spec: str | None, version: int = 2,
+        memory: Mapping[str, str] | None = None,
+    ) -> Table:
+        properties = {**self._block.table_properties, **(memory or {})}
         if version > 2:
             properties.setdefault("format-version", str(version))
         self._table = self._catalog.create(
@@ -172,14 +198,19 @@ class OneTable:
         if not self._block.keyed:
             return None
         target = table.target()
-        columns = [field.name for field in target.schema.fields]
-        return plan_deletes(target, spec_count(table), self._identifiers(columns),
+        return plan_deletes(target, spec_count(table), self._identifiers(table, target),
                             self._block.delete_mode)
 
-    def _identifiers(self, columns: Sequence[str]) -> Sequence[str]:
-        """The identifier columns of the YAML, in the table's spelling where any will do."""
-        wanted = self._block.identifier_columns
-        return [spell_as(name, columns) for name in wanted] if self._keys.any_case else wanted
+    def _identifiers(self, table: Table, target: TableTarget) -> Sequence[str]:
+        def renamed(name: str) -> str:
+            # who else renames a column of a table says so in the pipeline
+            is_copy = SOURCE_FIELDS in target.properties
+            return name_now(name, target.schema, table.schemas()) if is_copy else name
+
+        like = self._like()
+        return choose_identifiers(
+            self._block.identifier_columns, () if like is None else like.identifiers,
+            [field.name for field in target.schema.fields], self._keys.any_case, renamed)
 
     def _changes(self, table: Table, plan: DeletePlan) -> ChangeSettings:
         spec = UNPARTITIONED

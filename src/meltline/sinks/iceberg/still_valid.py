@@ -11,10 +11,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from pyiceberg.partitioning import PartitionSpec
-from pyiceberg.types import IcebergType, ListType, MapType, NestedField, StructType
+from pyiceberg.types import IcebergType, NestedField
 
 from meltline.errors import Retryable
 from meltline.model.target import TableTarget
+from meltline.sinks.iceberg.columns import children
 from meltline.sinks.iceberg.delete_plan import DeletePlan
 
 
@@ -89,7 +90,7 @@ def _columns(written: Written, now: TableTarget) -> str | None:
 
 def _known(type_: IcebergType, then: Collection[int]) -> Iterator[NestedField]:
     """The fields whose struct was there before: inside of a new column nothing is missing."""
-    for field in _children(type_):
+    for field in children(type_):
         yield field
         if field.field_id in then:
             yield from _known(field.field_type, then)
@@ -97,16 +98,6 @@ def _known(type_: IcebergType, then: Collection[int]) -> Iterator[NestedField]:
 
 def _fields(type_: IcebergType) -> Iterator[NestedField]:
     """Every field at any depth."""
-    for field in _children(type_):
+    for field in children(type_):
         yield field
         yield from _fields(field.field_type)
-
-
-def _children(type_: IcebergType) -> tuple[NestedField, ...]:
-    if isinstance(type_, StructType):
-        return type_.fields
-    if isinstance(type_, ListType):
-        return (type_.element_field,)
-    if isinstance(type_, MapType):
-        return (type_.key_field, type_.value_field)
-    return ()

@@ -30,6 +30,7 @@ KEYS = "meltline.keys"
 
 # table properties
 TOKEN = "meltline.token."
+SOURCE_FIELDS = "meltline.source-fields"
 LEDGER_OWNER = "meltline.ledger.owner"
 LEDGER_LANE = "meltline.ledger.lane."
 LEDGER_VERSION = "meltline.ledger.version"

@@ -16,7 +16,7 @@ from meltline.lake.tags import set_tag
 from meltline.model.content import FileChange
 from meltline.model.history import Snapshot, TableHistory
 from meltline.model.plan import Plan, Position, Split
-from meltline.model.table_like import TableLike, fitting_spec, with_identifiers
+from meltline.model.table_like import TableLike
 from meltline.model.table_view import TableView, parse_schema
 from meltline.sources.iceberg.ancestry import (
     REPLACE,
@@ -29,6 +29,7 @@ from meltline.sources.iceberg.ancestry import (
 )
 from meltline.sources.iceberg.bounds import key_bounds, may_match
 from meltline.sources.iceberg.identifiers import find_identifiers
+from meltline.sources.iceberg.likeness import like_of
 from meltline.sources.iceberg.manifests import Manifest, ManifestReader
 from meltline.sources.iceberg.planner import changes, compare, contents
 from meltline.sources.iceberg.reader import IcebergReader
@@ -213,9 +214,7 @@ class IcebergSource:
             raise UserError(
                 f"snapshot {snapshot.snapshot_id} of table {self._settings.table} lacks an "
                 f"identifier column (field id {min(missing)})")
-        spec = fitting_spec(view.schema_json, history.specs[history.default_spec_id])
-        self._like = TableLike(with_identifiers(view.schema_json, ids), spec,
-                               history.format_version)
+        self._like = like_of(history, view)
         return view
 
     def _contents(self, history: TableHistory, snapshot: Snapshot) -> list[FileChange]:
