@@ -18,6 +18,7 @@ from meltline.model.plan import Plan, Position, Split
 from meltline.model.table_like import TableLike, fitting_spec, with_identifiers
 from meltline.model.table_view import TableView, parse_schema
 from meltline.sources.iceberg.ancestry import (
+    APPEND,
     REPLACE,
     Place,
     base_of,
@@ -28,7 +29,7 @@ from meltline.sources.iceberg.ancestry import (
 from meltline.sources.iceberg.bounds import may_match
 from meltline.sources.iceberg.identifiers import find_identifiers
 from meltline.sources.iceberg.manifests import Manifest, ManifestReader
-from meltline.sources.iceberg.planner import changes, compare, contents
+from meltline.sources.iceberg.planner import appended, changes, compare, contents
 from meltline.sources.iceberg.reader import IcebergReader
 from meltline.sources.iceberg.settings import TableSettings
 from meltline.sources.iceberg.units import Unit, cut_units, pack
@@ -75,7 +76,7 @@ class IcebergSource:
         try:
             if place.files is not None:
                 return self._plan_load(history, place)
-            chain = following(history, head, place, settings.table)
+            chain = following(history, head, place, settings.table, self._only_adds)
         except PositionLost as lost:
             return self._plan_again(history, head, place, lost)
         return self._plan_change(history, place, chain)
@@ -148,13 +149,34 @@ class IcebergSource:
             files = self._contents(history, snapshot)[plan.data["from"]:plan.data["to"]]
             units = [Unit("rows", (one,)) for one in files]
             return self._cut(view, units, parallelism, load=True)
-        before = plan.data["before"]
+        found = self._changes(history, snapshot, plan.data["before"])
+        units = cut_units(found, history.format_version >= 3, self._settings.limits)
+        return self._cut(view, units, parallelism, load=False)
+
+    def _changes(
+        self, history: TableHistory, snapshot: Snapshot, before: int | None
+    ) -> Sequence[FileChange]:
+        """The same whether the base is still there or has expired since: both ways name the files
+        that an append added, in the order of the manifests."""
+        if before not in history.snapshots and snapshot.parent_id == before:
+            added = self._added(snapshot)
+            if before is not None and added is not None:
+                return added
         old = [] if before is None else self._manifests(self._snapshot(history, before))
         reader = self._parts()[2]
         difference = compare(old, self._manifests(snapshot), reader.live, history.unpartitioned)
-        found = changes(difference, may_match(_types(history, self._settings.table)))
-        units = cut_units(found, history.format_version >= 3, self._settings.limits)
-        return self._cut(view, units, parallelism, load=False)
+        return changes(difference, may_match(_types(history, self._settings.table)))
+
+    def _only_adds(self, snapshot: Snapshot) -> bool:
+        return self._added(snapshot) is not None
+
+    def _added(self, snapshot: Snapshot) -> list[FileChange] | None:
+        """The files of an append; None for any other snapshot."""
+        if snapshot.operation != APPEND:
+            return None
+        reader = self._parts()[2]
+        return appended(reader.written(manifest, snapshot.snapshot_id)
+                        for manifest in self._manifests(snapshot))
 
     def _cut(
         self, view: TableView, units: Sequence[Unit], parallelism: int, load: bool
@@ -189,7 +211,8 @@ class IcebergSource:
         head = find_head(history, self._settings.ref, self._settings.table)
         if after is None:
             return None
-        chain = following(history, head, Place.from_position(after), self._settings.table)
+        chain = following(history, head, Place.from_position(after), self._settings.table,
+                          self._only_adds)
         return sum(snapshot.operation != REPLACE for snapshot in chain)
 
     def _data(self, kind: str, history: TableHistory, snapshot: Snapshot) -> dict[str, object]:
