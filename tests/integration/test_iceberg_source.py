@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from meltline.assembly import sources
-from meltline.errors import PositionLost, RunError, UserError
+from meltline.errors import PositionLost, Retryable, RunError, UserError
 from meltline.sources.iceberg.settings import TableSettings
+from meltline.sources.iceberg.source import IcebergSource
 from meltline.sources.iceberg.units import Limits
 from meltline.testing import PowerCut
 from tests.change_lab import ChangeLab
@@ -347,3 +348,19 @@ def test_a_branch(lab: MakeLab) -> None:
     one.warehouse.sql("INSERT INTO {c}.shop.orders.branch_audit VALUES (3, 'c')")
     one.run()
     assert [change[1] for change in one.changes()] == ["1", "3"]
+
+
+def test_a_table_created_again_is_noticed_while_it_is_open(lab: MakeLab) -> None:
+    one = lab()
+    insert(one, "(1, 'a')")
+    blobs: Any = None
+    source = IcebergSource(lambda: one.warehouse.catalog.load("shop.orders"),
+                           TableSettings("shop.orders", ("id",)))
+    plan = source.plan(None, blobs)
+    assert plan is not None
+    one.warehouse.sql("DROP TABLE {c}.shop.orders")
+    with pytest.raises(Retryable):
+        source.plan(plan.end, blobs)
+    one.warehouse.sql("CREATE TABLE {c}.shop.orders (id BIGINT, v STRING) USING iceberg")
+    with pytest.raises(PositionLost, match="created again"):
+        source.plan(plan.end, blobs)

@@ -13,7 +13,7 @@ from meltline.model.plan import Position
 REPLACE = "replace"
 """Compaction: the rows stay what they are."""
 APPEND = "append"
-HINT = ("set on_lost_position: re_export to load the table again; protect_position: true keeps it "
+HINT = ("set on_lost_position: re_export to read the table again; protect_position: true keeps it "
         "from happening")
 
 
