@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from meltline.assembly import sources
-from meltline.errors import PositionLost, RunError, UserError
+from meltline.errors import PositionLost, Retryable, RunError, UserError
 from meltline.sources.iceberg.settings import TableSettings
+from meltline.sources.iceberg.source import IcebergSource
 from meltline.sources.iceberg.units import Limits
 from meltline.testing import PowerCut
 from tests.change_lab import ChangeLab
@@ -255,6 +256,78 @@ def test_an_expired_position_stops_and_a_protected_one_does_not_expire(lab: Make
     assert one.changes()[3:] == [("INSERT", "3", {"id": 3, "v": "c"})]
 
 
+EXPIRE = ("CALL {c}.system.expire_snapshots(table => 'shop.orders', "
+          "older_than => TIMESTAMP '2999-01-01 00:00:00', retain_last => 1)")
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_an_append_is_read_although_its_parent_has_expired(lab: MakeLab, version: int) -> None:
+    """Merged into one manifest with the files that were read before: those are not read again."""
+    one = lab(version=version)
+    one.warehouse.sql("ALTER TABLE {c}.shop.orders SET TBLPROPERTIES "
+                      "('commit.manifest.min-count-to-merge'='2')")
+    insert(one, "(1, 'a')")
+    insert(one, "(2, 'b')")
+    one.run()
+    insert(one, "(3, 'c')", "(4, 'd')")
+    one.warehouse.sql(EXPIRE)
+    one.run()
+    assert sorted(one.changes()[2:]) == [
+        ("INSERT", "3", {"id": 3, "v": "c"}), ("INSERT", "4", {"id": 4, "v": "d"})]
+    one.warehouse.sql("DELETE FROM {c}.shop.orders WHERE id = 1")
+    one.run()
+    assert one.changes()[4:] == [("DELETE", "1", {"id": 1, "v": "a"})]
+
+
+def test_an_append_whose_parent_expires_while_it_is_read_gives_the_same(lab: MakeLab) -> None:
+    one = lab()
+    insert(one, "(1, 'a')")
+    one.run()
+    insert(one, "(2, 'b')")
+    with pytest.raises(PowerCut):
+        one.run(crash_at="record")
+    one.warehouse.sql(EXPIRE)
+    one.run()
+    assert one.changes()[1:] == [("INSERT", "2", {"id": 2, "v": "b"})]
+
+
+def test_compaction_is_no_loss_although_its_parent_has_expired(lab: MakeLab) -> None:
+    one = lab()
+    insert(one, "(1, 'a')")
+    insert(one, "(2, 'b')")
+    one.run()
+    one.warehouse.sql("CALL {c}.system.rewrite_data_files(table => 'shop.orders', "
+                      "options => map('rewrite-all', 'true'))")
+    one.warehouse.sql(EXPIRE)
+    one.run()
+    insert(one, "(3, 'c')")
+    one.run()
+    assert one.changes()[2:] == [("INSERT", "3", {"id": 3, "v": "c"})]
+
+
+@pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
+def test_an_overwrite_whose_parent_has_expired_is_lost(lab: MakeLab, mode: str) -> None:
+    one = lab(mode=mode)
+    insert(one, "(1, 'a')", "(2, 'b')")
+    one.run()
+    one.warehouse.sql("UPDATE {c}.shop.orders SET v = 'z' WHERE id = 1")
+    one.warehouse.sql(EXPIRE)
+    with pytest.raises(PositionLost, match="has expired"):
+        one.run()
+    assert len(one.changes()) == 2
+
+
+def test_an_append_after_another_one_that_expired_is_lost(lab: MakeLab) -> None:
+    one = lab()
+    insert(one, "(1, 'a')")
+    one.run()
+    insert(one, "(2, 'b')")
+    insert(one, "(3, 'c')")
+    one.warehouse.sql(EXPIRE)
+    with pytest.raises(PositionLost, match="has expired"):
+        one.run()
+
+
 def test_a_table_created_again_is_another_table(lab: MakeLab) -> None:
     one = lab()
     insert(one, "(1, 'a')")
@@ -275,3 +348,19 @@ def test_a_branch(lab: MakeLab) -> None:
     one.warehouse.sql("INSERT INTO {c}.shop.orders.branch_audit VALUES (3, 'c')")
     one.run()
     assert [change[1] for change in one.changes()] == ["1", "3"]
+
+
+def test_a_table_created_again_is_noticed_while_it_is_open(lab: MakeLab) -> None:
+    one = lab()
+    insert(one, "(1, 'a')")
+    blobs: Any = None
+    source = IcebergSource(lambda: one.warehouse.catalog.load("shop.orders"),
+                           TableSettings("shop.orders", ("id",)))
+    plan = source.plan(None, blobs)
+    assert plan is not None
+    one.warehouse.sql("DROP TABLE {c}.shop.orders")
+    with pytest.raises(Retryable):
+        source.plan(plan.end, blobs)
+    one.warehouse.sql("CREATE TABLE {c}.shop.orders (id BIGINT, v STRING) USING iceberg")
+    with pytest.raises(PositionLost, match="created again"):
+        source.plan(plan.end, blobs)

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from meltline.assembly.catalogs import Catalogs
+from meltline.assembly.copies import copy_finder
 from meltline.config.pipeline import PipelineBlock
 from meltline.config.source_files import FilesSource as FilesBlock
 from meltline.config.source_iceberg import IcebergSource as IcebergBlock
@@ -20,6 +21,7 @@ from meltline.model.history import MAIN
 from meltline.model.table_like import Like, like_nothing
 from meltline.sources.files.settings import CsvSettings, FilesSettings
 from meltline.sources.files.source import FilesSource
+from meltline.sources.iceberg.copy_table import FindCopy
 from meltline.sources.iceberg.settings import TableSettings
 from meltline.sources.iceberg.source import IcebergSource
 
@@ -47,11 +49,13 @@ def find_sources(
         yield LaneSource("files", source, Pace(files.polling_interval, commit))
     if block.source.iceberg is not None:
         for table in block.source.iceberg.tables:
-            yield _table_source(name, block.source.iceberg, table, catalogs)
+            find_copy = copy_finder(name, block, table.table_name, catalogs)
+            yield _table_source(name, block.source.iceberg, table, catalogs, find_copy)
 
 
 def _table_source(
-    pipeline: str, block: IcebergBlock, table: IcebergTable, catalogs: Catalogs
+    pipeline: str, block: IcebergBlock, table: IcebergTable, catalogs: Catalogs,
+    find_copy: FindCopy,
 ) -> LaneSource:
     catalog = table.catalog or block.catalog
     tag = f"meltline-{pipeline}-{table.table_name}" if table.protect_position else None
@@ -65,7 +69,7 @@ def _table_source(
 
     # an epoch is a snapshot: how long it lasts is not ours to choose
     pace = Pace(table.polling_interval or block.polling_interval, timedelta(0))
-    source = IcebergSource(load, settings)
+    source = IcebergSource(load, settings, find_copy)
     return LaneSource(table.table_name, source, pace, source.like)
 
 

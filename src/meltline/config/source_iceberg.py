@@ -88,8 +88,10 @@ class IcebergTable(Strict):
         description="What to do when the history after the last snapshot read is gone (expired, "
         "rolled back, table created again): stop with an error that says what is missing, or read "
         "again. If the last snapshot read is still there, only its difference to the new state is "
-        "read, removed rows as deletes; otherwise the table is loaded again, and rows that "
-        "vanished meanwhile are not noticed.",
+        "read, removed rows as deletes. Otherwise, where the target is an Iceberg table that is a "
+        "copy of this one, its difference to the new state is, and rows that the source does not "
+        "have are deleted from it. Elsewhere the table is loaded again, and rows that vanished "
+        "meanwhile stay in the target.",
     )
     protect_position: Flag = Field(
         default=False,

@@ -10,7 +10,7 @@ from meltline.expressions.compile import (
     compile_value,
 )
 from meltline.expressions.errors import ExpressionError
-from meltline.expressions.formats import check_format, compile_format, is_static
+from meltline.expressions.formats import check_format, compile_format, fixed_by, is_static
 from meltline.expressions.patterns import regex_refusal
 from meltline.expressions.quoting import quote_identifier, quote_literal
 
@@ -26,6 +26,7 @@ __all__ = [
     "compile_format",
     "compile_json",
     "compile_value",
+    "fixed_by",
     "is_static",
     "quote_identifier",
     "quote_literal",

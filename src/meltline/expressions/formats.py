@@ -9,6 +9,7 @@ and an expression that fails make the whole string NULL, so that the caller can 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from meltline.expressions.compile import compile_node, failure
@@ -17,7 +18,7 @@ from meltline.expressions.functions import normalize_pointer
 from meltline.expressions.parse import parse
 from meltline.expressions.quoting import quote_literal
 from meltline.expressions.scope import Scope
-from meltline.expressions.syntax import Node, Pointer
+from meltline.expressions.syntax import Call, Constant, Node, Pointer
 from meltline.model.event import Shape
 
 _KEY = re.compile(r"[A-Za-z0-9._~@/\[\] $()-]+")
@@ -35,6 +36,21 @@ class Part:
 def is_static(text: str) -> bool:
     """The string is the same for every event."""
     return "${" not in text
+
+
+def fixed_by(text: str, metadata: Mapping[str, str]) -> str | None:
+    """The string, when it is made of plain text and these metadata alone; else None."""
+    written = []
+    for part in read_format(text):
+        if part.key is None and part.expression is None:
+            written.append(part.text)
+            continue
+        value = next((value for name, value in metadata.items()
+                      if part.expression == Call("getMetadata", (Constant(name),))), None)
+        if value is None:
+            return None
+        written.append(value)
+    return "".join(written)
 
 
 def check_format(text: str) -> None:

@@ -41,6 +41,13 @@ class Changes:
         found = self._run(table, f"{first} AS h1, {second} AS h2")
         return found.column("h1"), found.column("h2")
 
+    def key_hashes(self, rows: Rows) -> pa.Table:
+        """k1, k2 over the identifier columns, h1, h2 over all, and `pos`, of every row."""
+        key, row = row_hash_sql(self._view.identifier_fields), row_hash_sql(self._fields)
+        found = self._run(rows.table, f"{key[0]} AS k1, {key[1]} AS k2, "
+                                      f"{row[0]} AS h1, {row[1]} AS h2")
+        return found.append_column("pos", pa.array(rows.positions))
+
     def pack(self, rows: Rows, hashed: bool) -> pa.Table:
         """Rows as CHANGED columns. `hashed`: they may cancel, or need an order of their own."""
         table = rows.table
@@ -81,14 +88,16 @@ class Changes:
         for bucket in np.unique(numbers):
             yield int(bucket), changed.filter(pa.array(numbers == bucket))
 
-    def settle(self, changed: pa.Table, with_before: bool) -> tuple[pa.Table, Paired]:
+    def settle(
+        self, changed: pa.Table, with_before: bool, net: bool = True
+    ) -> tuple[pa.Table, Paired]:
         """The rows that really changed and what became of each. Raises without a key for deletes.
 
-        All rows of a key must be here.
+        All rows of a key must be here. Not `net`: it is known already that none cancel.
         """
         signs = changed.column("sign")
         whole = pc.filter(signs, pc.is_valid(changed.column("row")))
-        if pc.min(whole).as_py() == -1 and pc.max(whole).as_py() == 1:
+        if net and pc.min(whole).as_py() == -1 and pc.max(whole).as_py() == 1:
             changed = self._netted(changed)
         ids = changed.column("id")
         if not self.keyed or ids.null_count:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
+from pyiceberg.types import NestedField
 
 from meltline.expressions.quoting import quote_identifier, quote_list
 from meltline.kernels.projection import field_id
@@ -71,6 +72,13 @@ class ParquetScan:
     def is_near(self, file: DataFile) -> bool:
         """Whether it lies on local disk, or a copy of it."""
         return file.path in self._found or self._io.parse_location(file.path)[0] == "file"
+
+    def key_hashes(self, file: DataFile, keys: Sequence[NestedField]) -> pa.Table:
+        """k1, k2 over the key columns, h1, h2 over all, and `pos`, of every row of a plain file."""
+        key, row = row_hash_sql(keys), row_hash_sql(self._schema.fields)
+        return self._connection.sql(
+            f"SELECT {key[0]} AS k1, {key[1]} AS k2, {row[0]} AS h1, {row[1]} AS h2, "
+            f"file_row_number AS pos FROM {self.relation([file])}").to_arrow_table()
 
     def hashes(self, files: Sequence[DataFile], signs: Mapping[str, int]) -> pa.Table:
         """h1, h2, sign, `file` by its index, and `pos`, of every row of plain files."""

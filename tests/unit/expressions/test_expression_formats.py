@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from meltline.expressions import ExpressionError, check_format, compile_format, is_static
+from meltline.expressions import (
+    ExpressionError,
+    check_format,
+    compile_format,
+    fixed_by,
+    is_static,
+)
 from tests.unit.expressions.evaluation import (
     JSON_SHAPE,
     formatted,
@@ -108,3 +114,12 @@ def test_a_string_reads_the_body_once() -> None:
     assert sql.count("body") == 1
     found: list[Any] = run_json(sql, ['{"a":1,"b":2,"c":3}', '{"a":1,"c":3}', '{"a":1,"b":2}'])
     assert found == ["1-2-3", None, "1-2-"]
+
+
+def test_a_string_that_metadata_decide_is_known_beforehand() -> None:
+    known = {"table": "shop.orders"}
+    assert fixed_by('copy.${getMetadata("table")}', known) == "copy.shop.orders"
+    assert fixed_by("plain", known) == "plain"
+    for text in ("copy.${/table}", '${getMetadata("other")}', "${table}",
+                 '${getMetadata("table") + "x"}'):
+        assert fixed_by(text, known) is None

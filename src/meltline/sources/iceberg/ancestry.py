@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -11,7 +12,8 @@ from meltline.model.plan import Position
 
 REPLACE = "replace"
 """Compaction: the rows stay what they are."""
-HINT = ("set on_lost_position: re_export to load the table again; protect_position: true keeps it "
+APPEND = "append"
+HINT = ("set on_lost_position: re_export to read the table again; protect_position: true keeps it "
         "from happening")
 
 
@@ -47,12 +49,16 @@ def find_head(history: TableHistory, ref: str, table: str) -> Snapshot | None:
 
 
 def following(
-    history: TableHistory, head: Snapshot | None, place: Place, table: str
+    history: TableHistory, head: Snapshot | None, place: Place, table: str,
+    only_adds: Callable[[Snapshot], bool],
 ) -> list[Snapshot]:
     """The snapshots after a place, oldest first. Raises PositionLost before anything is read.
 
     Snapshots in between may have expired while that of the place is still there: then the parent
     of the first one is unknown, and it is read as the difference to the place (see `base_of`).
+    That of the place itself may have expired when the first one says by itself what it changed:
+    compaction nothing, an append its own files. `only_adds` looks whether it did nothing else; it
+    is asked about that one snapshot at most.
     """
     if history.uuid != place.uuid:
         raise PositionLost(
@@ -67,6 +73,10 @@ def following(
         return chain[::-1]
     if place.snapshot in history.snapshots and chain and _is_cut(history, chain[-1]):
         return chain[::-1]
+    if chain and place.snapshot is not None and chain[-1].parent_id == place.snapshot:
+        first = chain[-1]
+        if first.operation == REPLACE or (first.operation == APPEND and only_adds(first)):
+            return chain[::-1]
     raise _lost(history, head, place, chain, table)
 
 
@@ -80,8 +90,8 @@ def base_sequence(history: TableHistory, snapshot: Snapshot, base: int | None) -
     there, as after a rollback: then the numbers do not tell what is older."""
     if base is None:
         return 0
-    known = (one.snapshot_id for one in history.ancestors(snapshot.snapshot_id))
-    return history.snapshots[base].sequence if base == snapshot.parent_id or base in known else None
+    return next((older.sequence for older in history.ancestors(snapshot.snapshot_id)
+                 if older.snapshot_id == base), None)
 
 
 def _is_cut(history: TableHistory, snapshot: Snapshot) -> bool:

@@ -9,6 +9,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 from pyiceberg.avro.file import AvroFile
@@ -31,13 +32,25 @@ Fields = dict[str, Any]
 @dataclass(frozen=True)
 class Manifest:
     """One line of a manifest list. `first_row_id` may be given to a manifest after it was written,
-    so it is part of what tells two apart."""
+    so it is part of what tells two apart. `snapshot_id` is the snapshot that wrote it."""
 
     path: str
     spec_id: int
     deletes: bool
     sequence: int
     first_row_id: int | None
+    snapshot_id: int | None = None
+
+
+@dataclass(frozen=True)
+class Written:
+    """What one snapshot did to the files of a manifest, carried-over ones left out.
+
+    `other` counts files that it removed, or of which the manifest does not say whose they are.
+    """
+
+    added: tuple[Entry, ...] = ()
+    other: int = 0
 
 
 class ManifestReader:
@@ -63,6 +76,12 @@ class ManifestReader:
         while self._entries > MOST_ENTRIES and len(self._known) > 1:
             self._entries -= len(self._known.popitem(last=False)[1])
         return entries
+
+    def written(self, manifest: Manifest, snapshot_id: int) -> Written:
+        """Only a manifest that the snapshot wrote says anything about it; others are not read."""
+        if manifest.snapshot_id not in (snapshot_id, None):
+            return Written()
+        return written_entries(manifest, self._records(manifest.path), snapshot_id)
 
     def _records(self, path: str) -> list[Fields]:
         try:
@@ -90,7 +109,8 @@ def _fields(type_: Any, record: Record) -> Fields:
 def _manifest(line: Fields) -> Manifest:
     return Manifest(
         line["manifest_path"], line["partition_spec_id"], bool(line.get("content") or 0),
-        line.get("sequence_number") or 0, line.get("first_row_id"))
+        line.get("sequence_number") or 0, line.get("first_row_id"),
+        line.get("added_snapshot_id"))
 
 
 def live_entries(manifest: Manifest, records: Sequence[Fields]) -> tuple[Entry, ...]:
@@ -113,6 +133,19 @@ def live_entries(manifest: Manifest, records: Sequence[Fields]) -> tuple[Entry, 
             next_row_id += file.records
         entries.append(file)
     return tuple(entries)
+
+
+def written_entries(
+    manifest: Manifest, records: Sequence[Fields], snapshot_id: int
+) -> Written:
+    """Entries of one snapshot. An entry that names none is of the one that wrote the manifest."""
+    authors = [record.get("snapshot_id") or manifest.snapshot_id for record in records]
+    alive = [record["status"] == ADDED and author == snapshot_id
+             for record, author in zip(records, authors, strict=True)
+             if record["status"] != DELETED]
+    other = sum(author is None or (record["status"] == DELETED and author == snapshot_id)
+                for record, author in zip(records, authors, strict=True))
+    return Written(tuple(compress(live_entries(manifest, records), alive)), other)
 
 
 def _data_file(body: Fields, sequence: int, spec_id: int) -> DataFile:

@@ -63,6 +63,14 @@ class Work:
         for change in unit.changes:
             yield from self._rows.read(self._connection, change)
 
+    def keyed(self, change: FileChange) -> Iterator[pa.Table]:
+        """Hashes of the key and of all columns, and the position, of the rows of a whole file."""
+        if self._is_plain(change):
+            yield self._scan.key_hashes(change.file, self._view.identifier_fields)
+            return
+        for rows in self._rows.read(self._connection, change):
+            yield self._changes.key_hashes(rows)
+
     def netted(self, units: Iterable[Unit], lineage: bool = False) -> Iterator[Rows]:
         """Small groups together, as long as they are not too many rows: equal rows of different
         partitions do not exist, so they cannot cancel by mistake. `lineage`: equal by row id."""
@@ -129,12 +137,13 @@ class Work:
     def _fetch_all(
         self, sign: int, owners: Positions, places: Positions, files: Sequence[DataFile]
     ) -> Iterator[Rows]:
-        """Rows of many files; those of plain ones in one go."""
-        present = [int(owner) for owner in np.unique(owners)]
-        plain = [owner for owner in present if not self._view.row_ids
-                 and self._scan.is_near(files[owner]) and self._scan.is_plain(files[owner])]
-        for start in range(0, len(plain), FILES_AT_ONCE):
-            some = plain[start:start + FILES_AT_ONCE]
+        """Rows of many files; those of plain ones in one go, unless they are many."""
+        found_in, counts = np.unique(owners, return_counts=True)
+        present = {int(owner): int(rows) for owner, rows in zip(found_in, counts, strict=True)}
+        plain = [owner for owner, rows in present.items() if not self._view.row_ids
+                 and rows <= TOGETHER_ROWS and self._scan.is_near(files[owner])
+                 and self._scan.is_plain(files[owner])]
+        for some in _together(plain, present):
             mask = np.isin(owners, some)
             wanted = pa.table({
                 "file": pa.array(np.searchsorted(some, owners[mask]), pa.int32()),
@@ -212,7 +221,7 @@ class Work:
                 mine = np.sort(places[(owners == owner) & (signs == sign)])
                 if len(mine):
                     piece = FetchPiece(self._view, file, sign, mine.astype(np.int64).tobytes())
-                    yield _bucket_of(file, buckets), to_bytes(piece)
+                    yield bucket_of(file, buckets), to_bytes(piece)
 
     def fetched(self, pieces: Sequence[FetchPiece]) -> Iterator[Rows]:
         """Each file is read once for all the buckets that asked for rows of it."""
@@ -227,5 +236,19 @@ class Work:
                 yield from self._fetch_all(sign, owners, places, files)
 
 
-def _bucket_of(file: DataFile, buckets: int) -> int:
+def _together(files: Sequence[int], rows: Mapping[int, int]) -> Iterator[list[int]]:
+    """Not too many files at once, and not too many rows of them."""
+    some: list[int] = []
+    for file in files:
+        full = sum(rows[one] for one in some) + rows[file] > TOGETHER_ROWS
+        if some and (full or len(some) == FILES_AT_ONCE):
+            yield some
+            some = []
+        some.append(file)
+    if some:
+        yield some
+
+
+def bucket_of(file: DataFile, buckets: int) -> int:
+    """Where rows of a file are fetched, whoever asks for them."""
     return sum(file.path.encode()[-16:]) % buckets

@@ -18,10 +18,11 @@ _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 @dataclass(frozen=True)
 class RowsPiece:
-    """Changed rows: the columns of kernels.changes.CHANGED."""
+    """Changed rows: the columns of kernels.changes.CHANGED. `settled`: none of them cancel."""
 
     view: TableView
     rows: bytes
+    settled: bool = False
 
 
 @dataclass(frozen=True)
@@ -34,19 +35,31 @@ class HashPiece:
 
 
 @dataclass(frozen=True)
+class KeysPiece:
+    """Hashes of keys and rows of one side: k1, k2, h1, h2, the position, and the file by its
+    index."""
+
+    view: TableView
+    sign: int
+    files: tuple[DataFile, ...]
+    keys: bytes
+
+
+@dataclass(frozen=True)
 class FetchPiece:
-    """Rows of one file that did not cancel, to be read now."""
+    """Rows of one file that did not cancel, to be read now. `settled`: none will cancel later."""
 
     view: TableView
     file: DataFile
     sign: int
     positions: bytes
+    settled: bool = False
 
     def places(self) -> Positions:
         return np.frombuffer(self.positions, np.int64)
 
 
-Piece = RowsPiece | HashPiece | FetchPiece
+Piece = RowsPiece | HashPiece | KeysPiece | FetchPiece
 
 
 def to_bytes(piece: Piece) -> bytes:

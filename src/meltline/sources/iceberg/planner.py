@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from meltline.model.content import DataFile, DeleteFile, FileChange
 from meltline.sources.iceberg.delete_index import DeleteIndex, MayMatch, always
-from meltline.sources.iceberg.manifests import Entry, Manifest
+from meltline.sources.iceberg.manifests import Entry, Manifest, Written
 
 ReadLive = Callable[[Manifest], Sequence[Entry]]
 
@@ -98,3 +98,18 @@ def contents(
     index = DeleteIndex(_deletes(manifests, live), unpartitioned, may_match)
     files = _by_path(manifests, live, skip=())
     return [FileChange(file.bare(), None, index.of(file)) for file in files.values()]
+
+
+def appended(written: Iterable[Written]) -> list[FileChange] | None:
+    """What a snapshot added, from its own entries alone; None when it did anything else.
+
+    Its base may be gone: what it removed might be gone too, what it added is all there. Deletes of
+    earlier snapshots never reach the files of a later one.
+    """
+    found: list[FileChange] = []
+    for part in written:
+        if part.other or not all(isinstance(file, DataFile) for file in part.added):
+            return None
+        found += [FileChange(file.bare(), None, ()) for file in part.added
+                  if isinstance(file, DataFile)]
+    return found

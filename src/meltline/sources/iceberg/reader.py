@@ -17,11 +17,13 @@ from meltline.kernels.pairing import INSERT
 from meltline.model.event import Shape
 from meltline.model.plan import Split
 from meltline.model.table_view import TableView
+from meltline.sources.iceberg.aligning import key_hashes, rows_to_fetch
 from meltline.sources.iceberg.events import METADATA, event_shape, to_events
 from meltline.sources.iceberg.netting import Work
 from meltline.sources.iceberg.pieces import (
     FetchPiece,
     HashPiece,
+    KeysPiece,
     RowsPiece,
     from_bytes,
     read_table,
@@ -38,7 +40,7 @@ class IcebergReader:
     """Implements SplitReader and ExchangingReader.
 
     A split's data: `view`, `units`, `load` (an initial load: every row is an insert), `rounds`
-    and `buckets`.
+    and `buckets`. With `copy`, the view of another table, files that are removed are of that one.
     """
 
     update_before: bool = False
@@ -95,18 +97,33 @@ class IcebergReader:
             hashes = [piece for _, piece in found if isinstance(piece, HashPiece)]
             if hashes:
                 yield from Work(connection, hashes[0].view).survivors(hashes, buckets)
-            fetches = [piece for _, piece in found if isinstance(piece, FetchPiece)]
-            if fetches:
-                outbox = _Outbox(connection, fetches[0].view, buckets)
-                with closing(Work(connection, fetches[0].view)) as work:
-                    yield from outbox.all(work.fetched(fetches))
-                yield from outbox.rest()
+            keys = [piece for _, piece in found if isinstance(piece, KeysPiece)]
+            if keys:
+                yield from rows_to_fetch(connection, keys, buckets)
+            for sign in (-1, 1):
+                # the rows of a copy, which are the removed ones, have a view of their own
+                yield from self._fetch(connection, [
+                    piece for _, piece in found
+                    if isinstance(piece, FetchPiece) and piece.sign == sign], buckets)
+
+    def _fetch(
+        self, connection: duckdb.DuckDBPyConnection, pieces: Sequence[FetchPiece], buckets: int
+    ) -> Iterator[tuple[int, bytes]]:
+        if pieces:
+            view = pieces[0].view
+            outbox = _Outbox(connection, view, buckets, pieces[0].settled)
+            with closing(Work(connection, view)) as work:
+                yield from outbox.all(work.fetched(pieces))
+            yield from outbox.rest()
 
     def _find(
         self, connection: duckdb.DuckDBPyConnection, split: Split
     ) -> Iterator[tuple[int, bytes]]:
         view, buckets = split.data["view"], split.data["buckets"]
         units: Sequence[Unit] = split.data["units"]
+        if "copy" in split.data:
+            yield from key_hashes(connection, view, split.data["copy"], units, buckets)
+            return
         outbox = _Outbox(connection, view, buckets)
         with closing(Work(connection, view, whole=self.update_before)) as work:
             rest, in_place = work.in_place(_of("hash", units))
@@ -125,7 +142,8 @@ class IcebergReader:
         view = found[0].view
         changed = pa.concat_tables(read_table(piece.rows) for piece in found)
         with closing(connect()) as connection:
-            changed, paired = Changes(connection, view).settle(changed, self.update_before)
+            changed, paired = Changes(connection, view).settle(
+                changed, self.update_before, net=not found[0].settled)
             self.duplicate_keys += paired.duplicates
             rows = changed.select(["row", "id"]).take(paired.at)
             shape = event_shape(connection, changed.column("row").type)
@@ -141,8 +159,10 @@ class _Outbox:
     """Collects changed rows by bucket until they are worth sending."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, view: TableView, buckets: int
+        self, connection: duckdb.DuckDBPyConnection, view: TableView, buckets: int,
+        settled: bool = False,
     ) -> None:
+        self._settled = settled
         self._changes = Changes(connection, view)
         self._view = view
         self._buckets = buckets
@@ -165,5 +185,6 @@ class _Outbox:
         if self._waiting:
             together = pa.concat_tables(self._waiting)
             for bucket, table in self._changes.split(together, self._buckets):
-                yield bucket, to_bytes(RowsPiece(self._view, write_table(table)))
+                yield bucket, to_bytes(
+                    RowsPiece(self._view, write_table(table), self._settled))
         self._waiting, self._bytes = [], 0

@@ -8,9 +8,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 from meltline.engine.protocols import Blobs
-from meltline.errors import PositionLost, UserError
-from meltline.kernels.storage import open_storage
-from meltline.lake.history import HistoryReader
+from meltline.errors import PositionLost, Retryable, UserError
 from meltline.lake.table import Table
 from meltline.lake.tags import set_tag
 from meltline.model.content import FileChange
@@ -18,6 +16,7 @@ from meltline.model.history import Snapshot, TableHistory
 from meltline.model.plan import Plan, Position, Split
 from meltline.model.table_like import TableLike
 from meltline.model.table_view import TableView, parse_schema
+from meltline.sources.iceberg.alignment import NO_SNAPSHOT, Alignment, empty_snapshot
 from meltline.sources.iceberg.ancestry import (
     REPLACE,
     Place,
@@ -27,11 +26,11 @@ from meltline.sources.iceberg.ancestry import (
     following,
     start_place,
 )
-from meltline.sources.iceberg.bounds import key_bounds, may_match
+from meltline.sources.iceberg.bounds import key_bounds
+from meltline.sources.iceberg.copy_table import FindCopy, NoCopy, no_copy
 from meltline.sources.iceberg.identifiers import find_identifiers
 from meltline.sources.iceberg.likeness import like_of
-from meltline.sources.iceberg.manifests import Manifest, ManifestReader
-from meltline.sources.iceberg.planner import changes, compare, contents
+from meltline.sources.iceberg.open_table import OpenTable
 from meltline.sources.iceberg.reader import IcebergReader
 from meltline.sources.iceberg.settings import TableSettings
 from meltline.sources.iceberg.units import Unit, cut_units, pack
@@ -44,15 +43,19 @@ BUCKET_BYTES = 64 << 20
 class IcebergSource:
     """Implements Source, for one table. `load` opens the table when it is first needed.
 
-    A plan's data: `kind` (`start`, `load` or `change`), the snapshots, schema and identifier
-    columns it is read with, and for `load` the files `from` and `to` by their place in the
-    snapshot. Snapshots never change, so the same plan gives the same rows.
+    A plan's data: `kind` (`start`, `load`, `change` or `align`), the snapshots, schema and
+    identifier columns it is read with, for `load` the files `from` and `to` by their place in the
+    snapshot, and for `align` the state of the copy. Snapshots never change, so the same plan gives
+    the same rows. `copy` finds the table that the rows go to, if it is a copy of this one.
     """
 
-    def __init__(self, load: Callable[[], Table | None], settings: TableSettings) -> None:
+    def __init__(
+        self, load: Callable[[], Table | None], settings: TableSettings, copy: FindCopy = no_copy
+    ) -> None:
         self._load = load
         self._settings = settings
-        self._opened: tuple[Table, HistoryReader, ManifestReader] | None = None
+        self._alignment = Alignment(copy)
+        self._opened: OpenTable | None = None
         self._like: TableLike | None = None
 
     def check(self) -> None:
@@ -78,7 +81,7 @@ class IcebergSource:
         try:
             if place.files is not None:
                 return self._plan_load(history, place)
-            chain = following(history, head, place, settings.table)
+            chain = following(history, head, place, settings.table, self._only_adds)
         except PositionLost as lost:
             return self._plan_again(history, head, place, lost)
         return self._plan_change(history, place, chain)
@@ -95,7 +98,7 @@ class IcebergSource:
                 f"the initial load of table {self._settings.table} stopped in the middle of "
                 f"snapshot {place.snapshot}, which is gone",
                 hint="set on_lost_position: re_export to begin again")
-        files = self._contents(history, snapshot)
+        files = self._table().contents(history, snapshot)
         first = place.files or 0
         sizes = accumulate(one.weight for one in files[first:])
         taken = max(sum(size <= self._settings.load_bytes for size in sizes), 1)
@@ -127,39 +130,93 @@ class IcebergSource:
         self, history: TableHistory, head: Snapshot | None, place: Place, lost: PositionLost
     ) -> Plan:
         """As `on_lost_position` says. What is still known of the old position is not loaded twice:
-        then the difference to the new state is all that is read."""
+        then the difference to the new state is all that is read. So it is where the rows went to a
+        copy, which knows what was published."""
         if self._settings.on_lost == "stop":
             raise lost
-        log.warning("position lost, reading again", extra={
-            "table": self._settings.table, "reason": lost.what})
-        if head is None:
-            return self._plan_start(Place(history.uuid))
         known = place.uuid == history.uuid and place.files is None
-        if known and place.snapshot in history.snapshots:
+        if head is not None and known and place.snapshot in history.snapshots:
+            self._warn("position lost: the difference to the last snapshot read is read", lost)
             data = {**self._data("change", history, head), "before": place.snapshot}
             return Plan(data, Place(history.uuid, head.snapshot_id).to_position(), 0,
                         _summary(head))
+        state = head or empty_snapshot(history)
+        copy = self._alignment.record(history.schemas[history.schema_of(state)])
+        if isinstance(copy, NoCopy) or copy is None:
+            return self._plan_reload(history, head, lost, copy)
+        self._warn("position lost: the difference to the copy is read", lost)
+        data = {**self._data("align", history, state), "copy": copy}
+        end = Place(history.uuid, head.snapshot_id if head else None)
+        return Plan(data, end.to_position(), 0, _summary(state),
+                    valid_through_ms=head.timestamp_ms if head else None)
+
+    def _plan_reload(
+        self, history: TableHistory, head: Snapshot | None, lost: PositionLost,
+        copy: NoCopy | None,
+    ) -> Plan:
+        if copy is None:
+            self._warn("position lost: the table is loaded again", lost)
+        else:
+            self._warn(
+                "position lost: the table is loaded again, and rows that vanished in the meantime "
+                "stay in the target; remove them there, or empty the target and start anew under "
+                "another pipeline name", lost, why=copy.reason)
+        if head is None:
+            return self._plan_start(Place(history.uuid))
         return self._plan_load(history, Place(history.uuid, head.snapshot_id, 0))
 
+    def _warn(self, words: str, lost: PositionLost, **fields: str) -> None:
+        log.warning(words, extra={"table": self._settings.table, "reason": lost.what, **fields})
+
     def splits(self, plan: Plan, parallelism: int, blobs: Blobs) -> Sequence[Split]:  # noqa: ARG002
-        if plan.data["kind"] == "start":
+        kind = plan.data["kind"]
+        if kind == "start":
             return []
         history = self._history()
         snapshot = self._snapshot(history, plan.data["snapshot"])
         view = self._view(history, snapshot, plan)
-        if plan.data["kind"] == "load":
-            files = self._contents(history, snapshot)[plan.data["from"]:plan.data["to"]]
+        if kind == "align":
+            return self._align(history, snapshot, view, plan, parallelism)
+        if kind == "load":
+            files = self._table().contents(history, snapshot)[plan.data["from"]:plan.data["to"]]
             units = [Unit("rows", (one,)) for one in files]
             return self._cut(view, units, parallelism, load=True)
         before = plan.data["before"]
-        old = [] if before is None else self._manifests(self._snapshot(history, before))
-        reader = self._parts()[2]
-        difference = compare(old, self._manifests(snapshot), reader.live, history.unpartitioned)
-        types = _types(history, self._settings.table)
-        units = cut_units(changes(difference, may_match(types)), history.format_version >= 3,
-                          self._settings.limits, key_bounds(view.identifiers, types))
+        found = self._changes(history, snapshot, before)
+        bounds = key_bounds(view.identifiers, self._table().types(history))
+        units = cut_units(found, history.format_version >= 3, self._settings.limits, bounds)
         view = replace(view, base_sequence=base_sequence(history, snapshot, before))
         return self._cut(view, units, parallelism, load=False)
+
+    def _align(
+        self, history: TableHistory, snapshot: Snapshot, view: TableView, plan: Plan,
+        parallelism: int,
+    ) -> list[Split]:
+        empty = snapshot.snapshot_id == NO_SNAPSHOT
+        files = [] if empty else self._table().contents(history, snapshot)
+        aligned = self._alignment.read(plan.data["copy"], view, files)
+        splits = self._cut(aligned.source, aligned.units, parallelism, load=aligned.copy is None)
+        if aligned.copy is None:
+            return splits
+        return [replace(split, data={
+            **split.data, "copy": aligned.copy,
+            "buckets": max(split.data["buckets"], aligned.least_buckets)}) for split in splits]
+
+    def _changes(
+        self, history: TableHistory, snapshot: Snapshot, before: int | None
+    ) -> Sequence[FileChange]:
+        """The same whether the base is still there or has expired since: both ways name the files
+        that an append added, in the order of the manifests."""
+        if before is None:
+            return self._table().changes(history, snapshot, None)
+        if before not in history.snapshots and snapshot.parent_id == before:
+            added = self._table().added(snapshot)
+            if added is not None:
+                return added
+        return self._table().changes(history, snapshot, self._snapshot(history, before))
+
+    def _only_adds(self, snapshot: Snapshot) -> bool:
+        return self._table().added(snapshot) is not None
 
     def _cut(
         self, view: TableView, units: Sequence[Unit], parallelism: int, load: bool
@@ -186,7 +243,7 @@ class IcebergSource:
         """Moves the tag that keeps unread snapshots from expiring, if there is one."""
         place = Place.from_position(upto)
         if self._settings.protect and place.snapshot is not None:
-            set_tag(self._parts()[0], self._settings.protect, place.snapshot)
+            set_tag(self._table().table, self._settings.protect, place.snapshot)
 
     def lag(self, after: Position | None, blobs: Blobs) -> int | None:  # noqa: ARG002
         """How many snapshots wait, those of compaction left out."""
@@ -194,7 +251,8 @@ class IcebergSource:
         head = find_head(history, self._settings.ref, self._settings.table)
         if after is None:
             return None
-        chain = following(history, head, Place.from_position(after), self._settings.table)
+        chain = following(history, head, Place.from_position(after), self._settings.table,
+                          self._only_adds)
         return sum(snapshot.operation != REPLACE for snapshot in chain)
 
     def _data(self, kind: str, history: TableHistory, snapshot: Snapshot) -> dict[str, object]:
@@ -208,7 +266,7 @@ class IcebergSource:
             self._settings.table, snapshot.snapshot_id, snapshot.sequence, snapshot.timestamp_ms,
             history.schemas[plan.data["schema"]], tuple(history.schemas.values()),
             dict(history.specs), ids, not ids and history.format_version >= 3,
-            history.name_mapping, self._parts()[1].io_properties)
+            history.name_mapping, self._table().io_properties)
         missing = set(ids) - {field.field_id for field in view.schema.fields}
         if missing:
             raise UserError(
@@ -217,15 +275,9 @@ class IcebergSource:
         self._like = like_of(history, view)
         return view
 
-    def _contents(self, history: TableHistory, snapshot: Snapshot) -> list[FileChange]:
-        types = _types(history, self._settings.table)
-        return contents(self._manifests(snapshot), self._parts()[2].live, history.unpartitioned,
-                        may_match(types))
-
-    def _manifests(self, snapshot: Snapshot) -> list[Manifest]:
-        return self._parts()[2].manifests(snapshot.manifest_list)
-
     def _snapshot(self, history: TableHistory, snapshot_id: int) -> Snapshot:
+        if snapshot_id == NO_SNAPSHOT:
+            return empty_snapshot(history)
         found = history.snapshots.get(snapshot_id)
         if found is None:
             raise PositionLost(
@@ -234,23 +286,23 @@ class IcebergSource:
         return found
 
     def _history(self) -> TableHistory:
-        return self._parts()[1].read()
+        try:
+            return self._table().history()
+        except Retryable:
+            # perhaps another table of the same name: what was known of the old one is no use
+            again = self._load()
+            if again is None:
+                raise
+            self._opened = OpenTable(again)
+            return self._opened.history()
 
-    def _parts(self) -> tuple[Table, HistoryReader, ManifestReader]:
+    def _table(self) -> OpenTable:
         if self._opened is None:
             table = self._load()
             if table is None:
                 raise UserError(f"table {self._settings.table} does not exist in the catalog")
-            history = HistoryReader(table)
-            manifests = ManifestReader(open_storage(history.io_properties))
-            self._opened = (table, history, manifests)
+            self._opened = OpenTable(table)
         return self._opened
-
-
-def _types(history: TableHistory, table: str) -> dict[int, str]:
-    """Types of top-level columns by field id; the newest schema has the widest."""
-    return {field.field_id: str(field.field_type) for _, text in sorted(history.schemas.items())
-            for field in parse_schema(text, table).fields}
 
 
 def _summary(snapshot: Snapshot) -> dict[str, str]:

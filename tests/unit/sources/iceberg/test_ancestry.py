@@ -19,10 +19,11 @@ from meltline.sources.iceberg.ancestry import (
 
 
 def history(
-    parents: dict[int, int | None], head: int | None, uuid: str = "u", **refs: int
+    parents: dict[int, int | None], head: int | None, uuid: str = "u", operation: str = "append",
+    **refs: int,
 ) -> TableHistory:
     snapshots = [{"snapshot-id": id_, "timestamp-ms": id_ * 1000, "sequence-number": id_,
-                  "manifest-list": f"l{id_}", "summary": {"operation": "append"},
+                  "manifest-list": f"l{id_}", "summary": {"operation": operation},
                   **({} if parent is None else {"parent-snapshot-id": parent})}
                  for id_, parent in parents.items()]
     named: dict[str, Any] = {name: {"snapshot-id": id_, "type": "branch"}
@@ -37,8 +38,11 @@ def history(
 LINE = {1: None, 2: 1, 3: 2}
 
 
-def ids(table: TableHistory, place: Place, ref: str = "main") -> list[int]:
-    return [s.snapshot_id for s in following(table, find_head(table, ref, "t"), place, "t")]
+def ids(
+    table: TableHistory, place: Place, ref: str = "main", only_adds: bool = False
+) -> list[int]:
+    head = find_head(table, ref, "t")
+    return [s.snapshot_id for s in following(table, head, place, "t", lambda _: only_adds)]
 
 
 def test_snapshots_follow_oldest_first() -> None:
@@ -65,6 +69,30 @@ def test_snapshots_that_expired_in_between_become_one_change() -> None:
     place = Place("u", 1)
     assert ids(table, place) == [4, 5]
     assert [base_of(table, table.snapshots[id_], place) for id_ in (4, 5)] == [1, 4]
+
+
+def test_an_append_is_known_without_its_expired_parent() -> None:
+    table, place = history({3: 2, 4: 3}, 4), Place("u", 2)
+    assert ids(table, place, only_adds=True) == [3, 4]
+    assert base_of(table, table.snapshots[3], place) == 2
+
+
+def test_compaction_is_known_without_its_expired_parent() -> None:
+    assert ids(history({3: 2}, 3, operation="replace"), Place("u", 2)) == [3]
+
+
+@pytest.mark.parametrize(("table", "only_adds"), [
+    (history({3: 2}, 3), False),
+    (history({3: 2}, 3, operation="overwrite"), True),
+    (history({3: 2}, 3, operation="delete"), True),
+    (history({4: 3}, 4), True),
+    (history({4: 3}, 4, operation="replace"), True),
+], ids=["adds and more", "overwrite", "delete", "grandparent", "compaction of a grandparent"])
+def test_anything_else_after_an_expired_position_is_lost(
+    table: TableHistory, only_adds: bool
+) -> None:
+    with pytest.raises(PositionLost, match="has expired"):
+        ids(table, Place("u", 2), only_adds=only_adds)
 
 
 @pytest.mark.parametrize(("table", "place", "words"), [

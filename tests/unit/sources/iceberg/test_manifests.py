@@ -7,7 +7,12 @@ from typing import Any
 from pyiceberg.typedef import Record
 
 from meltline.model.content import DataFile, DeleteFile
-from meltline.sources.iceberg.manifests import FILE_PATH_ID, Manifest, live_entries
+from meltline.sources.iceberg.manifests import (
+    FILE_PATH_ID,
+    Manifest,
+    live_entries,
+    written_entries,
+)
 
 MANIFEST = Manifest("m", 3, False, 7, 1000)
 DELETES = Manifest("m", 3, True, 7, None)
@@ -66,3 +71,25 @@ def test_equal_bounds_of_the_path_name_the_data_file() -> None:
     one = delete_file(content=1, lower_bounds=bounds, upper_bounds=bounds)
     two = delete_file(content=1, lower_bounds=bounds, upper_bounds={FILE_PATH_ID: b"data/b"})
     assert (one.referenced, two.referenced) == ("data/a", None)
+
+
+def test_what_a_snapshot_wrote_is_not_what_it_carried_over() -> None:
+    manifest = Manifest("m", 3, False, 7, 1000, snapshot_id=9)
+    found = written_entries(manifest, [
+        entry(0, 4, file_path="old") | {"snapshot_id": 8}, entry(1, file_path="new"),
+        entry(1, 5, file_path="older") | {"snapshot_id": 8},
+        entry(2, 5, file_path="gone before") | {"snapshot_id": 8},
+        entry(1, file_path="named") | {"snapshot_id": 9}], 9)
+    files = [file for file in found.added if isinstance(file, DataFile)]
+    assert [(file.path, file.sequence, file.first_row_id) for file in files] == [
+        ("new", 7, 1005), ("named", 7, 1015)]
+    assert found.other == 0
+
+
+def test_a_file_that_a_snapshot_removed_is_counted() -> None:
+    manifest = Manifest("m", 3, False, 7, None, snapshot_id=9)
+    assert written_entries(manifest, [entry(2, 4) | {"snapshot_id": 9}], 9).other == 1
+
+
+def test_a_file_of_nobody_is_no_proof() -> None:
+    assert written_entries(Manifest("m", 3, False, 7, None), [entry(1)], 9).other == 1

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from meltline.sources.iceberg.bounds import may_match
+from meltline.sources.iceberg.manifests import Written
+from meltline.sources.iceberg.planner import appended
 from tests.unit.sources.iceberg.states import changed, data, delete, stats
 
 A, B, C = data("a"), data("b"), data("c", 2)
@@ -139,3 +141,16 @@ def test_untouched_deletes_stay_out_of_it() -> None:
     new = delete("position", "new", 3, referenced="b")
     assert changed([[A, B], [old]], [[A, B], [old], [new]]) == {
         "b": (["old"], ["new", "old"])}
+
+
+def test_an_append_tells_by_itself_what_it_added() -> None:
+    found = appended([Written((A, B)), Written(), Written((C,))])
+    assert found is not None
+    assert [(one.file.path, one.before, one.after) for one in found] == [
+        ("a", None, ()), ("b", None, ()), ("c", None, ())]
+
+
+def test_what_removes_files_or_adds_deletes_is_no_append() -> None:
+    gone = delete("position", "d", 2, referenced="a")
+    assert appended([Written((A,)), Written((gone,))]) is None
+    assert appended([Written((A,), other=1)]) is None
