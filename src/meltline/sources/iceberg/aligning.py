@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 
 import duckdb
 import numpy as np
@@ -33,7 +34,8 @@ def key_hashes(
     for view, added in ((source, True), (copy, False)):
         changes = [one for unit in units for one in unit.changes if one.added == added]
         if changes:
-            yield from _side(Work(connection, view), view, changes, buckets)
+            with closing(Work(connection, view)) as work:
+                yield from _side(work, view, changes, buckets)
 
 
 def _side(
