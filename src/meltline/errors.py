@@ -12,6 +12,7 @@ MeltlineError
     ├── Fenced             a newer driver owns the pipeline; this one must stop
     ├── EventsRejected     events were refused and nothing says where to put them
     └── PositionLost       the place where reading stopped no longer exists
+        └── PlanLost       what an epoch was to read is gone, and another plan may do
 
 Anything else that escapes is a bug of ours and shows its traceback.
 """
@@ -81,3 +82,7 @@ class EventsRejected(RunError):
 
 class PositionLost(RunError):
     """The recorded position cannot be read on from."""
+
+
+class PlanLost(PositionLost):
+    """What a recorded plan was to read is gone for good; the position may lead to another plan."""

@@ -120,6 +120,27 @@ def test_many_tasks_give_the_same_difference(
     check_equal(one, copy)
 
 
+def test_equal_rows_of_every_type_give_nothing(lab: MakeLab, copy: Warehouse) -> None:
+    one = lab("id BIGINT, b BOOLEAN, i INT, f FLOAT, d DOUBLE, n DECIMAL(20,3), day DATE, "
+              "at TIMESTAMP, local TIMESTAMP_NTZ, t STRING, x BINARY, l ARRAY<INT>, "
+              "m MAP<STRING, DOUBLE>, s STRUCT<a: INT, b: ARRAY<STRUCT<c: DATE>>>")
+    insert(one, "(1, true, 1, float('NaN'), -0.0D, 12345678901234567.125, DATE '1500-01-01', "
+                "TIMESTAMP '2024-01-01 00:00:00.123456', TIMESTAMP_NTZ '1960-01-01 00:00:00.5', "
+                "'\u00e4\u20ac', X'00FF', array(1, null), map('b', 1.0D, 'a', null), "
+                "named_struct('a', null, 'b', array(named_struct('c', DATE '2024-02-29'))))",
+           "(2, false, -1, float('-Infinity'), 0.0D, -0.001, null, null, null, '', X'', array(), "
+           "map(), named_struct('a', 1, 'b', null))",
+           "(3, null, null, null, null, null, null, null, null, null, null, null, null, null)")
+    one.run()
+    one.warehouse.sql(f"INSERT INTO {{c}}.{SOURCE} (id) VALUES (4)")
+    one.warehouse.sql(f"DELETE FROM {{c}}.{SOURCE} WHERE id = 4")
+    expire(one.warehouse)
+    before = contents(copy, TARGET)
+    assert events(one.run()) == 0
+    assert contents(copy, TARGET) == before
+    check_equal(one, copy)
+
+
 def test_a_table_created_again_with_other_columns(lab: MakeLab, copy: Warehouse) -> None:
     one = lab("id INT, v STRING, amount FLOAT, gone STRING, part STRUCT<a: INT, b: STRING>, "
               "tags ARRAY<STRING>, notes MAP<STRING, INT>")
@@ -139,17 +160,36 @@ def test_a_table_created_again_with_other_columns(lab: MakeLab, copy: Warehouse)
     assert ours == {row["id"]: plain(row) for row in one.warehouse.rows(SOURCE)}
 
 
-def test_a_load_whose_snapshot_expired_in_its_middle(lab: MakeLab, copy: Warehouse) -> None:
+@pytest.mark.parametrize("point", ["write", "done"])
+def test_a_load_whose_snapshot_expired_in_its_middle(
+    lab: MakeLab, copy: Warehouse, point: str
+) -> None:
     one = lab()
     for i in range(5):
         insert(one, f"({i}, 'a')")
     one.source["load_bytes_per_epoch"] = 1
     with pytest.raises(PowerCut):
-        one.run(crash_at="done")
-    assert len(copy.rows(TARGET)) == 1
+        one.run(crash_at=point)
     one.warehouse.sql(f"DELETE FROM {{c}}.{SOURCE} WHERE id IN (0, 4)")
     expire(one.warehouse)
-    assert len(one.run().results) == 1
+    one.run()
+    check_equal(one, copy)
+
+
+@pytest.mark.parametrize("table", [f"copy.{NAME}", TARGET])
+def test_an_epoch_whose_snapshot_expired_before_it_was_read(
+    lab: MakeLab, copy: Warehouse, table: str
+) -> None:
+    one = lab(table_identifier=table)
+    insert(one, *(f"({i}, 'a')" for i in range(10)))
+    one.run()
+    one.warehouse.sql(f"DELETE FROM {{c}}.{SOURCE} WHERE id = 9")
+    with pytest.raises(PowerCut):
+        one.run(crash_at="write")
+    lose(one)
+    (result,) = one.run().results
+    assert result.epoch.number == 2
+    assert result.report.read == 8
     check_equal(one, copy)
 
 

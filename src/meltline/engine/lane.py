@@ -17,7 +17,7 @@ from meltline.engine.report import TaskReport, total
 from meltline.engine.sink import Letters, Published, Sink
 from meltline.engine.token import recovered
 from meltline.engine.work import Match, SinkPart, TaskPlace, TaskWork
-from meltline.errors import EventsRejected, RunError
+from meltline.errors import EventsRejected, PlanLost, RunError
 
 log = logging.getLogger("meltline.lane")
 
@@ -103,7 +103,11 @@ class Lane:
         done = {i: found for i, end in enumerate(self.plan.sinks)
                 if (found := end.sink.find(epoch)) is not None}
         epoch = self._adopt(epoch, done)
-        report = self._write(epoch, done)
+        try:
+            report = self._write(epoch, done)
+        except PlanLost as lost:
+            epoch = self._plan_anew(epoch, done, lost)
+            report = self._write(epoch, done)
         self.crash("write")
         published = self._publish(epoch, report, done)
         self.crash("publish")
@@ -128,6 +132,27 @@ class Lane:
         self._save(self.state.recorded(epoch, self.now_ms()))
         self.crash("record")
         return plan.waiting
+
+    def _plan_anew(self, epoch: Epoch, found: Mapping[int, Published], lost: PlanLost) -> Epoch:
+        """What was planned is gone: where nobody has any of it, the position decides again.
+
+        The number stays: should another driver still publish the old plan, the table holds another
+        epoch of this number, and this one stops."""
+        sinks = [end.sink for end in self.plan.sinks]
+        if (found or any(has_part(epoch, sink) for sink in sinks)
+                or any(letters.find(epoch) for letters in self.plan.letters)):
+            raise lost
+        log.warning("recorded epoch is planned anew", extra={
+            "pipeline": epoch.pipeline, "lane": epoch.lane, "epoch": epoch.number,
+            "reason": lost.what})
+        plan = self.plan.source.plan(self.state.position, self.ledger.blobs)
+        if plan is None:
+            raise lost
+        fresh = replace(epoch, plan=replace(plan, start=self.state.position),
+                        planned_at_ms=self.now_ms(), parallelism=self.plan.parallelism,
+                        config=self.plan.config)
+        self._save(self.state.recorded(fresh, self.now_ms()))
+        return fresh
 
     def _save(self, state: LaneState) -> None:
         self.ledger.save(self.plan.name, state)

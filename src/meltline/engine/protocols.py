@@ -65,7 +65,9 @@ class Source(Protocol):
         """Fix the next slice after a position, or None. Metadata only. Pure but for listing."""
 
     def splits(self, plan: Plan, parallelism: int, blobs: Blobs) -> Sequence[Split]:
-        """Cut a plan into tasks. A small plan is one split; order is the order of the events."""
+        """Cut a plan into tasks. A small plan is one split; order is the order of the events.
+
+        Raises PlanLost when it can never be read again and `plan` may find a way around that."""
 
     def reader(self) -> SplitReader:
         """What the workers get."""

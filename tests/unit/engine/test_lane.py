@@ -11,8 +11,8 @@ from meltline.engine.lane import SETTLE_TRIES, SinkEnd
 from meltline.engine.ledger import LaneState
 from meltline.engine.report import TaskReport
 from meltline.engine.work import TaskWork
-from meltline.errors import EventsRejected, Fenced, Retryable, RunError
-from meltline.model.plan import Position
+from meltline.errors import EventsRejected, Fenced, PlanLost, Retryable, RunError
+from meltline.model.plan import Plan, Position, Split
 from meltline.testing import (
     ListSource,
     MemoryLetters,
@@ -383,3 +383,54 @@ def test_a_sink_without_events_is_not_published() -> None:
     [result] = here.run()
     assert [done.table for done in result.published] == ["some"]
     assert none.published == {}
+
+
+class Vanishing(ListSource):
+    """Events up to `gone` expire: what was planned of them cannot be read any more."""
+
+    gone = 0
+
+    def plan(self, after: Position | None, blobs: Any) -> Plan | None:
+        start = 0 if after is None else int(after.data["next"])
+        return super().plan(Position({"next": max(start, self.gone)}), blobs)
+
+    def splits(self, plan: Plan, parallelism: int, blobs: Any) -> Sequence[Split]:
+        if plan.data["from"] < self.gone:
+            raise PlanLost("the events have expired")
+        return super().splits(plan, parallelism, blobs)
+
+
+def test_an_epoch_that_can_never_be_read_is_planned_anew() -> None:
+    source = Vanishing(bodies(0, 10))
+    here = world(source=source)
+    with pytest.raises(PowerCut):
+        here.run(cut_power_at("record"))
+    source.gone = 4
+    (result,) = here.run()
+    assert result.epoch.number == 1
+    assert sinks(here)[0].rows == bodies(4, 10)
+    state = here.ledger.load("l")
+    assert state is not None
+    assert (state.epoch, state.position) == (1, Position({"next": 10}))
+
+
+def test_an_epoch_that_is_published_in_part_is_not_planned_anew() -> None:
+    source = Vanishing(bodies(0, 10))
+    here = world(10, MemorySink("one"), MemorySink("two", failures=[Retryable("no")]),
+                 source=source)
+    with pytest.raises(Retryable):
+        here.run()
+    source.gone = 4
+    with pytest.raises(PlanLost):
+        here.run()
+    assert [sink.rows for sink in sinks(here)] == [bodies(0, 10), []]
+
+
+def test_an_epoch_is_not_planned_anew_when_nothing_is_left() -> None:
+    source = Vanishing(bodies(0, 10))
+    here = world(source=source)
+    with pytest.raises(PowerCut):
+        here.run(cut_power_at("record"))
+    source.gone = 10
+    with pytest.raises(PlanLost):
+        here.run()

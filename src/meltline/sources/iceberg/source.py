@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 from meltline.engine.protocols import Blobs
-from meltline.errors import PositionLost, Retryable, UserError
+from meltline.errors import PlanLost, PositionLost, Retryable, UserError
 from meltline.lake.table import Table
 from meltline.lake.tags import set_tag
 from meltline.model.content import FileChange
@@ -33,11 +33,10 @@ from meltline.sources.iceberg.likeness import like_of
 from meltline.sources.iceberg.open_table import OpenTable
 from meltline.sources.iceberg.reader import IcebergReader
 from meltline.sources.iceberg.settings import TableSettings
-from meltline.sources.iceberg.units import Unit, cut_units, pack
+from meltline.sources.iceberg.splits import cut_aligned, cut_splits, view_of
+from meltline.sources.iceberg.units import Unit, cut_units
 
 log = logging.getLogger(__name__)
-
-BUCKET_BYTES = 64 << 20
 
 
 class IcebergSource:
@@ -175,32 +174,22 @@ class IcebergSource:
         history = self._history()
         snapshot = self._snapshot(history, plan.data["snapshot"])
         view = self._view(history, snapshot, plan)
+        limits = self._settings.limits
         if kind == "align":
-            return self._align(history, snapshot, view, plan, parallelism)
+            empty = snapshot.snapshot_id == NO_SNAPSHOT
+            files = [] if empty else self._table().contents(history, snapshot)
+            aligned = self._alignment.read(plan.data["copy"], view, files)
+            return cut_aligned(aligned, parallelism, limits)
         if kind == "load":
             files = self._table().contents(history, snapshot)[plan.data["from"]:plan.data["to"]]
             units = [Unit("rows", (one,)) for one in files]
-            return self._cut(view, units, parallelism, load=True)
+            return cut_splits(view, units, parallelism, limits, load=True)
         before = plan.data["before"]
         found = self._changes(history, snapshot, before)
         bounds = key_bounds(view.identifiers, self._table().types(history))
-        units = cut_units(found, history.format_version >= 3, self._settings.limits, bounds)
+        units = cut_units(found, history.format_version >= 3, limits, bounds)
         view = replace(view, base_sequence=base_sequence(history, snapshot, before))
-        return self._cut(view, units, parallelism, load=False)
-
-    def _align(
-        self, history: TableHistory, snapshot: Snapshot, view: TableView, plan: Plan,
-        parallelism: int,
-    ) -> list[Split]:
-        empty = snapshot.snapshot_id == NO_SNAPSHOT
-        files = [] if empty else self._table().contents(history, snapshot)
-        aligned = self._alignment.read(plan.data["copy"], view, files)
-        splits = self._cut(aligned.source, aligned.units, parallelism, load=aligned.copy is None)
-        if aligned.copy is None:
-            return splits
-        return [replace(split, data={
-            **split.data, "copy": aligned.copy,
-            "buckets": max(split.data["buckets"], aligned.least_buckets)}) for split in splits]
+        return cut_splits(view, units, parallelism, limits, load=False)
 
     def _changes(
         self, history: TableHistory, snapshot: Snapshot, before: int | None
@@ -217,20 +206,6 @@ class IcebergSource:
 
     def _only_adds(self, snapshot: Snapshot) -> bool:
         return self._table().added(snapshot) is not None
-
-    def _cut(
-        self, view: TableView, units: Sequence[Unit], parallelism: int, load: bool
-    ) -> list[Split]:
-        tasks = pack(units, parallelism, self._settings.limits)
-        total = sum(unit.weight for unit in units)
-        hashes = any(unit.mode == "hash" for unit in units)
-        removes = any(not change.added for unit in units for change in unit.changes)
-        exchange = removes or bool(view.identifiers)
-        rounds = 0 if load or not exchange else 3 if hashes else 1
-        buckets = 1 if len(tasks) < 2 else max(parallelism, -(-total // BUCKET_BYTES) // 2)
-        return [Split({"view": view, "units": task, "load": load or not exchange,
-                       "rounds": rounds, "buckets": buckets},
-                      sum(unit.weight for unit in task)) for task in tasks]
 
     def like(self) -> TableLike | None:
         """What a table for the rows of the last plan looks like: as this one did then."""
@@ -261,17 +236,7 @@ class IcebergSource:
                 "schema": history.schema_of(snapshot), "identifiers": list(ids)}
 
     def _view(self, history: TableHistory, snapshot: Snapshot, plan: Plan) -> TableView:
-        ids = tuple(plan.data["identifiers"])
-        view = TableView(
-            self._settings.table, snapshot.snapshot_id, snapshot.sequence, snapshot.timestamp_ms,
-            history.schemas[plan.data["schema"]], tuple(history.schemas.values()),
-            dict(history.specs), ids, not ids and history.format_version >= 3,
-            history.name_mapping, self._table().io_properties)
-        missing = set(ids) - {field.field_id for field in view.schema.fields}
-        if missing:
-            raise UserError(
-                f"snapshot {snapshot.snapshot_id} of table {self._settings.table} lacks an "
-                f"identifier column (field id {min(missing)})")
+        view = view_of(history, snapshot, self._settings.table, plan, self._table().io_properties)
         self._like = like_of(history, view)
         return view
 
@@ -280,7 +245,7 @@ class IcebergSource:
             return empty_snapshot(history)
         found = history.snapshots.get(snapshot_id)
         if found is None:
-            raise PositionLost(
+            raise PlanLost(
                 f"snapshot {snapshot_id} of table {self._settings.table} has expired before it "
                 f"was read", hint="set on_lost_position: re_export")
         return found

@@ -1,0 +1,64 @@
+"""Units of work as splits: how many tasks, and how often and where their rows meet. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from meltline.errors import UserError
+from meltline.model.history import Snapshot, TableHistory
+from meltline.model.plan import Plan, Split
+from meltline.model.table_view import TableView
+from meltline.sources.iceberg.alignment import Aligned
+from meltline.sources.iceberg.units import Limits, Unit, pack
+
+BUCKET_BYTES = 64 << 20
+BUCKET_ROWS = 250_000
+
+
+def view_of(
+    history: TableHistory, snapshot: Snapshot, table: str, plan: Plan,
+    io_properties: dict[str, str],
+) -> TableView:
+    """A table as the tasks of a plan read it. Raises UserError without an identifier column."""
+    ids = tuple(plan.data["identifiers"])
+    view = TableView(
+        table, snapshot.snapshot_id, snapshot.sequence, snapshot.timestamp_ms,
+        history.schemas[plan.data["schema"]], tuple(history.schemas.values()),
+        dict(history.specs), ids, not ids and history.format_version >= 3,
+        history.name_mapping, io_properties)
+    missing = set(ids) - {field.field_id for field in view.schema.fields}
+    if missing:
+        raise UserError(
+            f"snapshot {snapshot.snapshot_id} of table {table} lacks an identifier column "
+            f"(field id {min(missing)})")
+    return view
+
+
+def cut_splits(
+    view: TableView, units: Sequence[Unit], parallelism: int, limits: Limits, load: bool
+) -> list[Split]:
+    """`load`: every row is an insert, and none has to meet another one."""
+    tasks = pack(units, parallelism, limits)
+    total = sum(unit.weight for unit in units)
+    hashes = any(unit.mode == "hash" for unit in units)
+    removes = any(not change.added for unit in units for change in unit.changes)
+    exchange = removes or bool(view.identifiers)
+    rounds = 0 if load or not exchange else 3 if hashes else 1
+    buckets = 1 if len(tasks) < 2 else max(parallelism, -(-total // BUCKET_BYTES) // 2)
+    # every row of these is an event, and a bucket is held in memory
+    rows = sum(change.file.records for unit in units if unit.mode == "rows"
+               for change in unit.changes if change.added or change.removed)
+    buckets = max(buckets, -(-rows // BUCKET_ROWS))
+    return [Split({"view": view, "units": task, "load": load or not exchange,
+                   "rounds": rounds, "buckets": buckets},
+                  sum(unit.weight for unit in task)) for task in tasks]
+
+
+def cut_aligned(aligned: Aligned, parallelism: int, limits: Limits) -> list[Split]:
+    """A copy that is not there any more makes it a load."""
+    if aligned.copy is None:
+        return cut_splits(aligned.source, aligned.units, parallelism, limits, load=True)
+    splits = cut_splits(aligned.source, aligned.units, parallelism, limits, load=False)
+    return [Split({**split.data, "copy": aligned.copy,
+                   "buckets": max(split.data["buckets"], aligned.least_buckets)}, split.weight)
+            for split in splits]
