@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from meltline.engine.epoch import Epoch
 from meltline.engine.lane import SETTLE_TRIES, SinkEnd
 from meltline.engine.ledger import LaneState
 from meltline.engine.report import TaskReport
@@ -49,6 +50,40 @@ def test_nothing_to_read_is_no_epoch() -> None:
     here = world(0)
     assert here.start().run_epoch() is None
     assert here.ledger.load("l") is None
+
+
+def test_sinks_are_asked_when_the_source_knows_what_it_reads() -> None:
+    asked: list[str] = []
+
+    class Source(ListSource):
+        def splits(self, plan: Plan, parallelism: int, blobs: Any) -> Sequence[Split]:
+            asked.append("splits")
+            return super().splits(plan, parallelism, blobs)
+
+    class Sink(MemorySink):
+        def writer(self, epoch: Epoch) -> Any:
+            asked.append("writer")
+            return super().writer(epoch)
+
+    here = world(10, Sink(), source=Source(bodies(0, 10)))
+    here.run()
+    assert asked == ["splits", "writer"]
+
+
+def test_an_epoch_without_splits_only_moves_the_position() -> None:
+    class Source(ListSource):
+        def splits(self, plan: Plan, parallelism: int, blobs: Any) -> Sequence[Split]:
+            return []
+
+    class Sink(MemorySink):
+        def writer(self, epoch: Epoch) -> Any:
+            raise AssertionError(epoch)
+
+    here = world(10, Sink(), source=Source(bodies(0, 10)))
+    here.run()
+    state = here.ledger.load("l")
+    assert state is not None
+    assert state.position == Position({"next": 10})
 
 
 def test_what_the_ledger_says_after_an_epoch() -> None:
