@@ -20,7 +20,7 @@ from tests.rows import differences
 from tests.waiting import wait_for_end
 
 SEED = 71
-EPOCHS = 5
+EPOCHS = 3
 FOREIGN = 10**17
 
 COMBINATIONS = [

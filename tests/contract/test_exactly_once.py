@@ -120,12 +120,12 @@ def test_every_epoch_lands_beside_a_writer_that_never_rests(lab: Lab) -> None:
     writer = threading.Thread(target=commit_again_and_again, daemon=True)
     writer.start()
     try:
-        for _ in range(4):
+        for _ in range(2):
             for _ in range(FILES_PER_EPOCH):
                 lab.drop_file(shop.events(20))
             lab.run()
     finally:
         stop.set()
         wait_for_end(writer)
-    check(lab, shop, epochs=5)
+    check(lab, shop, epochs=3)
     assert foreign[0] > 0

@@ -44,7 +44,7 @@ def explain(history: History) -> str:
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_every_snapshot_of_a_random_history(warehouse: Warehouse, kind: Kind) -> None:
-    history = write(warehouse, kind, seed=KINDS.index(kind) + 1, steps=12)
+    history = write(warehouse, kind, seed=KINDS.index(kind) + 1, steps=10)
     try:
         assert check_replay(warehouse, history.identifier, ("id",), WAYS)
     except AssertionError as error:

@@ -30,7 +30,7 @@ from tests.changes.soak import random_trials
 from tests.changes.trial import Trial
 
 SEED = 47
-EPOCHS = 4
+EPOCHS = 3
 CRASHES = 0.5
 
 SLICE = [

@@ -49,6 +49,12 @@ class Jvm:
         found: dict[str, str] = json.loads(mapper.writeValueAsString(java_map))
         return found
 
+    def numbers(self, java_set: Any) -> list[int]:
+        """A set of numbers in one call, for the same reason."""
+        found: list[int] = json.loads(self.iceberg.util.JsonUtil.mapper().writeValueAsString(
+            java_set))
+        return found
+
     def json_tree(self, text: str) -> Any:
         return self.iceberg.util.JsonUtil.mapper().readTree(text)
 

@@ -15,7 +15,7 @@ def spec_count(table: Table) -> int:
 
 
 def spec_ids(table: Table) -> frozenset[int]:
-    return frozenset(int(id_) for id_ in list(table.java.specs().keySet()))
+    return frozenset(table.jvm.numbers(table.java.specs().keySet()))
 
 
 def partition_columns(table: Table) -> frozenset[int]:
@@ -34,7 +34,7 @@ def unpartitioned_spec(table: Table) -> str:
     for attempt in range(TRIES):
         table.refresh()
         specs = table.java.specs()
-        for spec_id in list(specs.keySet()):
+        for spec_id in sorted(spec_ids(table)):
             if specs.get(spec_id).isUnpartitioned():
                 return str(table.jvm.iceberg.PartitionSpecParser.toJson(specs.get(spec_id)))
         try:
