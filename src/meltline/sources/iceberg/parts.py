@@ -22,23 +22,30 @@ def no_bounds(_: DataFile) -> None:
 
 
 def parts(group: Sequence[FileChange], bounds: Bounds) -> list[tuple[FileChange, ...]]:
-    """Each added file with the removed ones whose rows it seems to hold: their keys lie between
-    its own, and together they have as many rows. Every file alone when that is not so for all."""
+    """Each added file with the removed ones whose rows it seems to hold: together they have as
+    many rows, and its lowest and highest key. Every file alone when that is not so for all."""
     alone: list[tuple[FileChange, ...]] = [(change,) for change in group]
     removed = [change for change in group if not change.added]
     if len(removed) * (len(group) - len(removed)) > TOO_MANY:
         return alone
+    known = {id(change): bounds(change.file) for change in group}
+    if not all(known.values()):
+        return alone
     found: list[tuple[FileChange, ...]] = []
     for change in group:
         if change.added:
-            mine = [one for one in removed if _within(bounds(one.file), bounds(change.file))]
-            if sum(one.file.records for one in mine) != change.file.records:
+            low, high = known[id(change)] or (None, None)
+            inside = [one for one in removed if (span := known[id(one)])
+                      and low <= span[0] and span[1] <= high]
+            ends = [one for one in inside if (span := known[id(one)])
+                    and (span[0] == low or span[1] == high)]
+            mine = next((some for some in (ends, inside) if _rows(some) == _rows([change])), None)
+            if mine is None:
                 return alone
             found.append((*mine, change))
     used = [id(change) for part in found for change in part]
     return found if len(used) == len(group) == len(set(used)) else alone
 
 
-def _within(inner: tuple[Any, Any] | None, outer: tuple[Any, Any] | None) -> bool:
-    return (inner is not None and outer is not None
-            and bool(outer[0] <= inner[0] and inner[1] <= outer[1]))
+def _rows(changes: Sequence[FileChange]) -> int:
+    return sum(change.file.records for change in changes)

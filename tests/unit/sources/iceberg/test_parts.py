@@ -29,13 +29,23 @@ def test_an_added_file_goes_with_the_files_it_replaced() -> None:
                [file("x", 0, 19, 20), file("y", 20, 29)]) == [["a", "b", "x"], ["c", "y"]]
 
 
+def test_files_that_are_not_neighbours_may_become_one() -> None:
+    assert cut([file("a", 0, 9), file("b", 10, 19), file("c", 20, 29), file("d", 30, 39)],
+               [file("x", 0, 29, 20), file("y", 10, 39, 20)]) == [["a", "c", "x"], ["b", "d", "y"]]
+
+
+def test_keys_all_over_are_told_by_the_lowest_and_highest() -> None:
+    assert cut([file("a", 0, 97), file("b", 1, 99)], [file("y", 1, 99), file("x", 0, 97)]) == [
+        ["b", "y"], ["a", "x"]]
+
+
 def test_files_stay_alone_when_rows_were_deleted() -> None:
     assert cut([file("a", 0, 9), file("b", 10, 19)], [file("x", 0, 9, 9), file("y", 10, 19)]) == [
         ["a"], ["b"], ["x"], ["y"]]
 
 
-def test_files_stay_alone_when_keys_are_all_over() -> None:
-    assert cut([file("a", 0, 99), file("b", 1, 98)], [file("x", 0, 99), file("y", 1, 98)]) == [
+def test_files_stay_alone_when_their_keys_do_not_tell() -> None:
+    assert cut([file("a", 0, 99), file("b", 0, 99)], [file("x", 0, 99), file("y", 0, 99)]) == [
         ["a"], ["b"], ["x"], ["y"]]
 
 
