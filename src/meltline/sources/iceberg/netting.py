@@ -25,12 +25,11 @@ from meltline.sources.iceberg.pieces import (
     to_bytes,
     write_table,
 )
-from meltline.sources.iceberg.shortcuts import Shortcuts, is_whole
+from meltline.sources.iceberg.shortcuts import FILES_AT_ONCE, Shortcuts, is_whole
 from meltline.sources.iceberg.units import Unit
 
 TOGETHER_ROWS = 1_000_000
 """Small groups are netted in one go, up to about so many rows."""
-FILES_AT_ONCE = 64
 _NO_KEYS = pa.table({"h1": pa.array([], pa.uint64())})
 
 
@@ -48,7 +47,8 @@ class Work:
         self._narrow = self._reader(Schema(), lineage=True)
         self._scan = ParquetScan(connection, self._io, view.schema)
         self._changes = Changes(connection, view)
-        self._shortcuts = Shortcuts(connection, view, self._scan, self._fetch_all, whole)
+        self._shortcuts = Shortcuts(
+            connection, view, self._scan, self._deletes, self._fetch_all, whole)
 
     def close(self) -> None:
         self._scan.close()
@@ -58,9 +58,11 @@ class Work:
             self._io, schema, self._deletes, name_mapping=self._view.name_mapping,
             lineage=lineage, constants=self._view.constants)
 
-    def changed(self, unit: Unit) -> Iterator[Rows]:
-        """Rows of a unit in which nothing cancels."""
-        for change in unit.changes:
+    def changed(self, units: Sequence[Unit]) -> Iterator[Rows]:
+        """Rows of units in which nothing cancels."""
+        units, rows = self._shortcuts.by_position(units)
+        yield from rows
+        for change in (change for unit in units for change in unit.changes):
             yield from self._rows.read(self._connection, change)
 
     def keyed(self, change: FileChange) -> Iterator[pa.Table]:

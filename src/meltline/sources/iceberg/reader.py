@@ -68,7 +68,7 @@ class IcebergReader:
         changes = Changes(connection, view)
         shape: Shape | None = None
         first = 0
-        for rows in (rows for unit in units for rows in work.changed(unit)):
+        for rows in work.changed(units):
             packed = changes.pack(rows, hashed=False)
             shape = shape or event_shape(connection, packed.column("row").type)
             inserts = pa.repeat(INSERT, packed.num_rows)
@@ -129,8 +129,7 @@ class IcebergReader:
             rest, in_place = work.in_place(_of("hash", units))
             yield from outbox.all(in_place)
             yield from work.hashes(rest, buckets)
-            for unit in _of("rows", units):
-                yield from outbox.all(work.changed(unit))
+            yield from outbox.all(work.changed(_of("rows", units)))
             yield from outbox.all(work.netted(_of("net", units)))
             yield from outbox.all(work.netted(_of("lineage", units), lineage=True))
         yield from outbox.rest()

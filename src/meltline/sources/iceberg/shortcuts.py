@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meltline.kernels.changed_rows import Rows
+from meltline.kernels.deletes import Deletes
 from meltline.kernels.lineage_scan import KEPT_ID, LineageScan
 from meltline.kernels.parquet_scan import ParquetScan
 from meltline.kernels.row_reader import Positions
@@ -20,6 +21,7 @@ from meltline.sources.iceberg.units import Unit
 
 Fetch = Callable[[int, Positions, Positions, Sequence[DataFile]], Iterator[Rows]]
 """Rows of a sign, by the indices of their files and their positions, from these files."""
+FILES_AT_ONCE = 64
 
 
 class Shortcuts:
@@ -31,10 +33,11 @@ class Shortcuts:
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, view: TableView, scan: ParquetScan,
-        fetch: Fetch, whole: bool,
+        deletes: Deletes, fetch: Fetch, whole: bool,
     ) -> None:
         self._view = view
         self._scan = scan
+        self._deletes = deletes
         self._fetch = fetch
         self._whole = whole
         self._keys = [field.name for field in view.identifier_fields]
@@ -72,6 +75,38 @@ class Shortcuts:
         if self._whole:
             old = [file for one in twins for file in one.old]
             yield from self._fetch(-1, old_owners, old_places, old)
+
+    def by_position(self, units: Sequence[Unit]) -> tuple[list[Unit], Iterator[Rows]]:
+        """What is left to others, and the rows of files that stayed, deleted by their positions
+        or no longer deleted."""
+        mine: list[Unit] = []
+        rest: list[Unit] = []
+        for unit in units:
+            (mine if self._is_touched(unit) else rest).append(unit)
+        return rest, (rows for start in range(0, len(mine), FILES_AT_ONCE)
+                      for rows in self._touched(mine[start:start + FILES_AT_ONCE]))
+
+    def _is_touched(self, unit: Unit) -> bool:
+        """By position deletes or vectors alone: equality deletes ask for values."""
+        (change, *more) = unit.changes
+        if more or change.before is None or change.after is None:
+            return False
+        kinds = {delete.kind for delete in (*change.before, *change.after)}
+        return ("equality" not in kinds and self._scan.is_near(change.file)
+                and self._scan.is_plain(change.file))
+
+    def _touched(self, units: Sequence[Unit]) -> Iterator[Rows]:
+        changes = [unit.changes[0] for unit in units]
+        files = [change.file for change in changes]
+        found: dict[int, list[Positions]] = {-1: [], 1: []}
+        for change in changes:
+            old = self._deletes.positions(change.before or (), change.file.path)
+            new = self._deletes.positions(change.after or (), change.file.path)
+            found[-1].append(np.setdiff1d(new, old, assume_unique=True))
+            found[1].append(np.setdiff1d(old, new, assume_unique=True))
+        for sign, places in found.items():
+            owners = np.repeat(np.arange(len(files)), [len(some) for some in places])
+            yield from self._fetch(sign, owners, np.concatenate(places), files)
 
     def by_lineage(self, changes: Sequence[FileChange]) -> Iterator[Rows] | None:
         """None when the files or the history do not allow it. Of a remote file two columns are
