@@ -129,6 +129,15 @@ def test_rows_of_one_key_are_one_event_and_counted(lab: MakeLab) -> None:
     assert sum(result.report.duplicates for result in recorder.results) == 1
 
 
+def test_columns_may_have_the_names_that_reading_uses(lab: MakeLab) -> None:
+    one = lab(columns="id BIGINT, pos BIGINT, file STRING")
+    insert(one, "(1, 5, 'a')", "(2, 6, 'b')")
+    one.run()
+    one.warehouse.sql("UPDATE {c}.shop.orders SET pos = 7 WHERE id = 2")
+    one.run()
+    assert one.changes()[2:] == [("UPDATE_AFTER", "2", {"id": 2, "pos": 7, "file": "b"})]
+
+
 def test_compaction_is_no_change(lab: MakeLab) -> None:
     one = lab()
     insert(one, "(1, 'a')")

@@ -151,7 +151,9 @@ class Work:
                 "file": pa.array(np.searchsorted(some, owners[mask]), pa.int32()),
                 "pos": pa.array(places[mask], pa.int64())})
             found = self._scan.fetch([files[owner] for owner in some], wanted)
-            yield Rows(sign, found.column("pos").to_numpy(), found.drop_columns(["file", "pos"]))
+            # by place: a table may have columns of these names too
+            own = list(range(found.num_columns - 2))
+            yield Rows(sign, found.column(len(own) + 1).to_numpy(), found.select(own))
         for owner in present:
             if owner not in plain:
                 positions = np.sort(places[owners == owner])
