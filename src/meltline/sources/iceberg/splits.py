@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from meltline.errors import UserError
 from meltline.model.history import Snapshot, TableHistory
@@ -38,6 +39,9 @@ def cut_splits(
     view: TableView, units: Sequence[Unit], parallelism: int, limits: Limits, load: bool
 ) -> list[Split]:
     """`load`: every row is an insert, and none has to meet another one."""
+    if not load and all(unit.mode == "rows" for unit in units):
+        # all that is read becomes events: more work than to find a few of many
+        limits = replace(limits, split_size=max(limits.split_size // 4, 1))
     tasks = pack(units, parallelism, limits)
     total = sum(unit.weight for unit in units)
     hashes = any(unit.mode == "hash" for unit in units)
