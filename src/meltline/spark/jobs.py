@@ -19,6 +19,7 @@ from meltline.engine.task import gather_task, run_task
 from meltline.engine.work import TaskWork
 from meltline.redact import redact
 from meltline.spark.rounds import after_rounds, task_count
+from meltline.spark.worker_path import forget_archives
 
 _ERROR = "meltline-error"
 
@@ -118,6 +119,7 @@ class SparkJobs:
 
 def _first_stage(work: TaskWork, run_id: str) -> Iterator[tuple[int, Outcome]]:
     """In the worker. Reports go along with what is scattered, each to some bucket."""
+    forget_archives()
     own = work.place.shard % max(work.place.buckets, 1)
     try:
         for made in run_task(_attempt(work, run_id)):
@@ -131,6 +133,7 @@ def _first_stage(work: TaskWork, run_id: str) -> Iterator[tuple[int, Outcome]]:
 def _second_stage(
     work: TaskWork, run_id: str, arrived: Iterable[tuple[int, Outcome]]
 ) -> Iterator[str]:
+    forget_archives()
     parts = []
     for _, outcome in arrived:
         if isinstance(outcome, str):
@@ -148,6 +151,7 @@ def _second_stage(
 
 def _call(function: Callable[[Item, str], Made], item: Item, run_id: str) -> Made | str:
     """In the worker. A moved base may be looked at again, but not by this task."""
+    forget_archives()
     try:
         return function(item, _attempt_name(run_id))
     except errors.MeltlineError as error:

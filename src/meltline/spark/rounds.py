@@ -13,6 +13,7 @@ from meltline import errors
 from meltline.engine.rounds import ExchangingReader, Gathered, bucket_split
 from meltline.engine.work import TaskWork
 from meltline.model.plan import Split
+from meltline.spark.worker_path import forget_archives
 
 Tagged = tuple[tuple[int, int], bytes]
 """Where a piece came from, and the piece: the shuffle keeps no order of its own."""
@@ -77,6 +78,7 @@ def _scatter_again(
 def _tagged(origin: int, scatter: Callable[[], Iterator[tuple[int, bytes]]]
             ) -> Iterator[tuple[int, Tagged]]:
     """An error that a retry cannot cure travels on as a piece: Spark would only try again."""
+    forget_archives()
     try:
         for number, (bucket, piece) in enumerate(scatter()):
             yield bucket, ((origin, number), piece)
