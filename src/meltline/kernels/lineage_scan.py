@@ -20,6 +20,8 @@ from meltline.model.content import DataFile
 
 ROW_ID, LAST_UPDATED = LINEAGE_FIELDS.values()
 KEPT_ID = "meltline_row_id"
+TELLING = 4
+"""So many narrow columns are compared to see that a row has changed."""
 
 
 class LineageScan:
@@ -61,30 +63,47 @@ class LineageScan:
 
         `changed` is what `added` gave for the same files."""
         updated = changed.filter(pc.is_valid(changed.column(KEPT_ID)))
-        names = {KEPT_ID: "id", **self._names()}
+        names = {KEPT_ID: "id", **self._names(self._narrow)}
         self._connection.register(
             "lineage_updated", updated.select(list(names)).rename_columns(list(names.values())))
-        found = self._run(updated_sql(self._rows(removed), len(self._keys), self._narrow))
+        narrow = self._telling(removed)
+        old = self._rows(removed, narrow)
+        found = self._run(updated_sql(old, len(self._keys), [
+            (self._narrow.index(field), field) for field in narrow]))
         carried = sum(file.records for file in added) - changed.num_rows
         if carried + found.num_rows < sum(file.records for file in removed):
             kept = " UNION ALL ".join(
                 f"SELECT {ROW_ID} FROM {self._scan.relation([added[i] for i in some])} "
                 f"WHERE NOT ({_younger(self._base)})"
                 for lineage, some in self._kinds(added) if lineage)
-            rest = self._run(deleted_sql(self._rows(removed), len(self._keys), kept))
+            rest = self._run(deleted_sql(old, len(self._keys), kept))
             found = pa.concat_tables([found, rest.cast(found.schema)])
         self._connection.unregister("lineage_updated")
         return found
 
-    def _names(self) -> dict[str, str]:
+    def _telling(self, removed: Sequence[DataFile]) -> list[NestedField]:
+        """The narrow columns that have changed most often in the first of the files. They need
+        not be the right ones for the others: a row that they do not tell of is read whole."""
+        rows = self._rows(removed[:1], self._narrow)
+        counts = ", ".join(
+            f"count(*) FILTER ({differs_sql(f'o.c{i}', f'u.c{i}', field)})"
+            for i, field in enumerate(self._narrow))
+        if len(self._narrow) <= TELLING:
+            return self._narrow
+        (often,) = self._connection.sql(
+            f"SELECT {counts} FROM ({rows}) o JOIN lineage_updated u ON o.id = u.id").fetchall()
+        order = sorted(range(len(often)), key=lambda i: -often[i])
+        return [self._narrow[i] for i in order if often[i]][:TELLING] or self._narrow
+
+    def _names(self, narrow: Sequence[NestedField]) -> dict[str, str]:
         """Columns under names that no other ones have."""
         return {**{name: f"k{i}" for i, name in enumerate(self._keys)},
-                **{field.name: f"c{i}" for i, field in enumerate(self._narrow)}}
+                **{field.name: f"c{self._narrow.index(field)}" for field in narrow}}
 
-    def _rows(self, files: Sequence[DataFile]) -> str:
+    def _rows(self, files: Sequence[DataFile], narrow: Sequence[NestedField]) -> str:
         """SQL: file, pos, row id and columns; a row without an id has it from its place."""
         keys = "".join(f", {quote_identifier(name)} AS {short}"
-                       for name, short in self._names().items())
+                       for name, short in self._names(narrow).items())
         parts = []
         for lineage, some in self._kinds(files):
             own = "[file_index::BIGINT + 1]"
@@ -111,11 +130,12 @@ def _younger(base: int) -> str:
     return f"{LAST_UPDATED} IS NULL OR {LAST_UPDATED} > {base}"
 
 
-def updated_sql(old: str, keys: int, narrow: Sequence[NestedField]) -> str:
+def updated_sql(old: str, keys: int, narrow: Sequence[tuple[int, NestedField]]) -> str:
+    """`narrow` are columns to compare, with their numbers."""
     # a null key is no key to recognize a row by
     same = " AND ".join(f"coalesce(o.k{i} = u.k{i}, FALSE)" for i in range(keys))
     differs = " OR ".join(differs_sql(f"o.c{i}", f"u.c{i}", field)
-                          for i, field in enumerate(narrow)) or "FALSE"
+                          for i, field in narrow) or "FALSE"
     return (f"SELECT o.file, o.pos, {same} AND ({differs}) AS updated{_keys(keys)} "
             f"FROM ({old}) o JOIN lineage_updated u ON o.id = u.id")
 

@@ -106,3 +106,31 @@ def test_null_keys_are_never_the_same(scan: LineageScan, tmp_path: Path) -> None
     changed, gone = run(scan, [old], [new])
     assert changed == [(None, 1, "a", 0)]
     assert gone == {(0, 0, False, None)}
+
+
+def test_many_columns_are_judged_by_those_that_changed_in_the_first_file(tmp_path: Path) -> None:
+    names = [f"c{i}" for i in range(6)]
+    wide = Schema(NestedField(1, "id", LongType()),
+                  *(NestedField(10 + i, name, LongType()) for i, name in enumerate(names)))
+
+    def file(path: Path, rows: list[Row], first: int, sequence: int) -> DataFile:
+        lineage = len(rows[0]) > 1 + len(names)
+        ids = {"id": 1, **{name: 10 + i for i, name in enumerate(names)}}
+        ids |= {name: FIELDS[name][0] for name in list(FIELDS)[3:]} if lineage else {}
+        schema = pa.schema([pa.field(name, pa.int64(), metadata={"PARQUET:field_id": str(id_)})
+                            for name, id_ in ids.items()])
+        pq.write_table(pa.table([pa.array(one, pa.int64()) for one in zip(*rows, strict=True)],
+                                schema), path)
+        return DataFile(str(path), "parquet", 1, len(rows), sequence, first_row_id=first)
+
+    connection = connect()
+    found = ParquetScan(connection, open_storage({}), wide)
+    scan = LineageScan(connection, found, wide.fields, wide.fields[:1], BASE)
+    one = file(tmp_path / "one", [(1, 0, 0, 0, 0, 0, 0)], 0, 1)
+    other = file(tmp_path / "other", [(2, 0, 0, 0, 0, 0, 0), (3, 0, 0, 0, 0, 0, 0)], 1, 1)
+    new = file(tmp_path / "new", [
+        (1, 0, 0, 0, 0, 0, 9, 0, None), (2, 0, 0, 0, 0, 0, 8, 1, None),
+        (3, 7, 0, 0, 0, 0, 0, 2, None)], 10, 6)
+    _, gone = run(scan, [one, other], [new])
+    # what changed in another column is for others to look at
+    assert gone == {(0, 0, True, 1), (1, 0, True, 2), (1, 1, False, 3)}

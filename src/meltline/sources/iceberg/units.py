@@ -38,7 +38,7 @@ class Unit:
 class Limits:
     """`split_size`: bytes of files per task. `group_rows`: the most rows one task nets."""
 
-    split_size: int = 64 << 20
+    split_size: int = 128 << 20
     group_rows: int = 3_000_000
     group_bytes: int = 384 << 20
 
