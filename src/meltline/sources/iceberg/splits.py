@@ -39,7 +39,9 @@ def cut_splits(
     view: TableView, units: Sequence[Unit], parallelism: int, limits: Limits, load: bool
 ) -> list[Split]:
     """`load`: every row is an insert, and none has to meet another one."""
-    if not load and all(unit.mode == "rows" for unit in units):
+    whole = [change for unit in units if unit.mode == "rows" for change in unit.changes
+             if change.added or change.removed]
+    if not load and len(whole) == sum(len(unit.changes) for unit in units):
         # all that is read becomes events: more work than to find a few of many
         limits = replace(limits, split_size=max(limits.split_size // 4, 1))
     tasks = pack(units, parallelism, limits)
@@ -50,9 +52,7 @@ def cut_splits(
     rounds = 0 if load or not exchange else 3 if hashes else 1
     buckets = 1 if len(tasks) < 2 else max(parallelism, -(-total // BUCKET_BYTES) // 2)
     # every row of these is an event, and a bucket is held in memory
-    rows = sum(change.file.records for unit in units if unit.mode == "rows"
-               for change in unit.changes if change.added or change.removed)
-    buckets = max(buckets, -(-rows // BUCKET_ROWS))
+    buckets = max(buckets, -(-sum(change.file.records for change in whole) // BUCKET_ROWS))
     return [Split({"view": view, "units": task, "load": load or not exchange,
                    "rounds": rounds, "buckets": buckets},
                   sum(unit.weight for unit in task)) for task in tasks]
