@@ -281,6 +281,28 @@ def test_other_sinks_are_loaded_again_with_a_warning(
         assert sorted(row["id"] for row in copy.rows(TARGET)) == [1, 2]
 
 
+def test_rows_that_are_loaded_again_replace_those_that_are_there(
+    lab: MakeLab, copy: Warehouse
+) -> None:
+    """Behind a processor the target is no copy, but it has keys. The load takes several epochs."""
+    one = lab()
+    one.extra = {"processor": [{"add_entries": {"entries": [{"key": "more", "value": 1}]}}]}
+    insert(one, "(1, 'a')", "(2, 'b')", "(3, 'c')")
+    one.run()
+    insert(one, "(4, 'd')")
+    one.warehouse.sql(f"UPDATE {{c}}.{SOURCE} SET v = 'z' WHERE id = 2")
+    one.warehouse.sql(f"DELETE FROM {{c}}.{SOURCE} WHERE id = 1")
+    expire(one.warehouse)
+    one.source = {"load_bytes_per_epoch": "1b"}
+    recorder = one.run()
+    assert len(recorder.results) > 1
+    assert sorted((row["id"], row["v"], row["more"]) for row in copy.rows(TARGET)) == [
+        (1, "a", 1), (2, "z", 1), (3, "c", 1), (4, "d", 1)]
+    insert(one, "(5, 'e')")
+    one.run()
+    assert len(copy.rows(TARGET)) == 5
+
+
 def test_a_table_that_others_write_to_keeps_their_rows(
     lab: MakeLab, copy: Warehouse, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -22,19 +22,23 @@ class Place:
     """A position of this source: everything up to `snapshot` is published.
 
     `snapshot` None: nothing is, not even a first snapshot. `files`: an initial load of that
-    snapshot is under way, and so many of its files are done.
+    snapshot is under way, and so many of its files are done. `again`: it is not the first load,
+    the target may have rows already.
     """
 
     uuid: str
     snapshot: int | None = None
     files: int | None = None
+    again: bool = False
 
     def to_position(self) -> Position:
-        return Position({"uuid": self.uuid, "snapshot": self.snapshot, "files": self.files})
+        more = {"again": True} if self.again else {}
+        return Position({"uuid": self.uuid, "snapshot": self.snapshot, "files": self.files, **more})
 
     @classmethod
     def from_position(cls, position: Position) -> Place:
-        return cls(position.data["uuid"], position.data["snapshot"], position.data.get("files"))
+        data = position.data
+        return cls(data["uuid"], data["snapshot"], data.get("files"), data.get("again", False))
 
 
 def find_head(history: TableHistory, ref: str, table: str) -> Snapshot | None:

@@ -13,7 +13,7 @@ from meltline.engine.rounds import Events, read_alone
 from meltline.kernels.changed_rows import Rows
 from meltline.kernels.changes import Changes
 from meltline.kernels.connection import connect
-from meltline.kernels.pairing import INSERT
+from meltline.kernels.pairing import AFTER, INSERT
 from meltline.model.event import Shape
 from meltline.model.plan import Split
 from meltline.model.table_view import TableView
@@ -59,10 +59,13 @@ class IcebergReader:
             yield from read_alone(self, split)
             return
         with closing(connect()) as connection:
-            yield from self._load(connection, split.data["view"], split.data["units"])
+            again = split.data.get("again", False) and split.data["view"].identifiers
+            yield from self._load(connection, split.data["view"], split.data["units"],
+                                  AFTER if again else INSERT)
 
     def _load(
-        self, connection: duckdb.DuckDBPyConnection, view: TableView, units: Sequence[Unit]
+        self, connection: duckdb.DuckDBPyConnection, view: TableView, units: Sequence[Unit],
+        operation: str,
     ) -> Events:
         work = Work(connection, view)
         changes = Changes(connection, view)
@@ -71,9 +74,9 @@ class IcebergReader:
         for rows in work.changed(units):
             packed = changes.pack(rows, hashed=False)
             shape = shape or event_shape(connection, packed.column("row").type)
-            inserts = pa.repeat(INSERT, packed.num_rows)
+            operations = pa.repeat(operation, packed.num_rows)
             yield from to_events(shape, view, packed.column("row"), packed.column("id"),
-                                 inserts, first)
+                                 operations, first)
             first += packed.num_rows
 
     def rounds(self, split: Split) -> int:

@@ -103,8 +103,10 @@ class IcebergSource:
         taken = max(sum(size <= self._settings.load_bytes for size in sizes), 1)
         last = min(first + taken, len(files))
         done = last == len(files)
-        end = Place(place.uuid, snapshot.snapshot_id, None if done else last)
-        data = {**self._data("load", history, snapshot), "from": first, "to": last}
+        end = Place(place.uuid, snapshot.snapshot_id, None if done else last,
+                    place.again and not done)
+        data = {**self._data("load", history, snapshot), "from": first, "to": last,
+                "again": place.again}
         summary = {**_summary(snapshot), "load": f"files {first} to {last} of {len(files)}"}
         return Plan(data, end.to_position(), len(files) - last, summary)
 
@@ -162,7 +164,8 @@ class IcebergSource:
                 "another pipeline name", lost, why=copy.reason)
         if head is None:
             return self._plan_start(Place(history.uuid))
-        return self._plan_load(history, Place(history.uuid, head.snapshot_id, 0))
+        again = copy is not None
+        return self._plan_load(history, Place(history.uuid, head.snapshot_id, 0, again))
 
     def _warn(self, words: str, lost: PositionLost, **fields: str) -> None:
         log.warning(words, extra={"table": self._settings.table, "reason": lost.what, **fields})
@@ -183,7 +186,9 @@ class IcebergSource:
         if kind == "load":
             files = self._table().contents(history, snapshot)[plan.data["from"]:plan.data["to"]]
             units = [Unit("rows", (one,)) for one in files]
-            return cut_splits(view, units, parallelism, limits, load=True)
+            splits = cut_splits(view, units, parallelism, limits, load=True)
+            return [replace(split, data={**split.data, "again": plan.data.get("again", False)})
+                    for split in splits]
         before = plan.data["before"]
         found = self._changes(history, snapshot, before)
         bounds = key_bounds(view.identifiers, self._table().types(history))
