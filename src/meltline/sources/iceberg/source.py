@@ -192,7 +192,8 @@ class IcebergSource:
         before = plan.data["before"]
         found = self._changes(history, snapshot, before)
         bounds = key_bounds(view.identifiers, self._table().types(history))
-        units = cut_units(found, history.format_version >= 3, limits, bounds)
+        units = cut_units(found, history.format_version >= 3, limits, bounds,
+                          keyed=not view.row_ids)
         view = replace(view, base_sequence=base_sequence(history, snapshot, before))
         return cut_splits(view, units, parallelism, limits, load=False)
 

@@ -7,7 +7,7 @@ in which its rows may be: those of one Iceberg partition, unless it is too big f
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -44,9 +44,11 @@ class Limits:
 
 
 def cut_units(
-    changes: Sequence[FileChange], lineage: bool, limits: Limits, bounds: Bounds = no_bounds
+    changes: Sequence[FileChange], lineage: bool, limits: Limits, bounds: Bounds = no_bounds,
+    keyed: bool = True,
 ) -> list[Unit]:
-    """`lineage`: the table keeps row ids. `bounds` tells of the keys of a file."""
+    """`lineage`: the table keeps row ids. `bounds` tells of the keys of a file. Not `keyed`: row
+    ids are the keys, and rows that look alike are not the same."""
     groups: dict[Any, list[FileChange]] = defaultdict(list)
     for change in changes:
         groups[change.file.group].append(change)
@@ -54,7 +56,7 @@ def cut_units(
     for group in groups.values():
         if all(one.added for one in group) or not any(one.added for one in group):
             units += [Unit("rows", (one,)) for one in group]
-        elif lineage and _has_lineage(group):
+        elif lineage and _has_lineage(group) and (not keyed or _is_narrow(group, limits)):
             units.append(Unit("lineage", tuple(group)))
         elif _is_small(group, limits):
             units.append(Unit("net", tuple(group)))
@@ -67,8 +69,13 @@ def _bare(change: FileChange) -> FileChange:
     return replace(change, file=change.file.bare())
 
 
-def _has_lineage(group: Iterable[FileChange]) -> bool:
+def _has_lineage(group: Sequence[FileChange]) -> bool:
     return all(one.file.first_row_id is not None for one in group)
+
+
+def _is_narrow(group: Sequence[FileChange], limits: Limits) -> bool:
+    """Row ids are two numbers a row: a task can hold more of them than of rows."""
+    return sum(one.file.records for one in group) <= 2 * limits.group_rows
 
 
 def _is_small(group: Sequence[FileChange], limits: Limits) -> bool:

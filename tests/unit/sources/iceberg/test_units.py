@@ -48,6 +48,15 @@ def test_row_ids_serve_when_every_file_has_them() -> None:
     assert modes([removed("a"), added("b", row_id=9)], True) == [("net", ["a", "b"])]
 
 
+def test_row_ids_of_too_many_rows_are_not_held_in_one_task() -> None:
+    group = [removed("a", row_id=0), added("b", row_id=9)]
+    assert modes(group, True, replace(LIMITS, group_rows=10)) == [("lineage", ["a", "b"])]
+    few = replace(LIMITS, group_rows=9)
+    assert modes(group, True, few) == [("hash", ["a"]), ("hash", ["b"])]
+    (unit,) = cut_units(group, True, few, keyed=False)
+    assert unit.mode == "lineage", "where row ids are the keys, nothing else tells rows apart"
+
+
 def test_a_group_too_big_for_one_task_is_taken_apart() -> None:
     big = replace(LIMITS, group_rows=10)
     assert modes([removed("a"), added("b")], limits=big) == [("hash", ["a"]), ("hash", ["b"])]
