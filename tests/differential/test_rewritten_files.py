@@ -23,6 +23,7 @@ from tests.warehouse import Warehouse
 
 KINDS = [Kind(version, "copy-on-write", partition, nested=False)
          for version in (2, 3) for partition in ("none", "region")]
+SPEC_CHANGED = Kind(3, "copy-on-write", "changed", nested=False)
 STEPS = 10
 
 
@@ -66,6 +67,21 @@ def test_rows_that_changed_in_rewritten_files(
     assert used["_updated" if kind.version == 3 else "_replaced"]
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_rows_carried_over_into_files_of_another_partition_spec(
+    warehouse: Warehouse, seed: int
+) -> None:
+    """Nothing of them changed, whatever their sequence numbers and neighbours say."""
+    history = write(warehouse, SPEC_CHANGED, seed, steps=4)
+    history.run("ALTER TABLE {t} DROP PARTITION FIELD region")
+    history.run("ALTER TABLE {t} ADD PARTITION FIELD bucket(2, id)")
+    history.run(f"INSERT INTO {{t}} ({history.names()}) VALUES "
+                f"{history.values([2 * KEYS, 2 * KEYS + 1, 2 * KEYS + 2])}")
+    history.run(f"UPDATE {{t}} SET note = 'new' WHERE id % 5 = 0 OR id > {2 * KEYS}")
+    history.run(f"DELETE FROM {{t}} WHERE id % 7 = 0 OR id = {2 * KEYS}")
+    check_all(history)
+
+
 def test_rewritten_files_on_s3(
     spark: SparkSession, make_catalog: Callable[[str], Properties], used: Counter[str],
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
@@ -78,10 +94,10 @@ def test_rewritten_files_on_s3(
     assert list(tmp_path.iterdir()) == []
 
 
-def write(warehouse: Warehouse, kind: Kind, seed: int) -> History:
+def write(warehouse: Warehouse, kind: Kind, seed: int, steps: int = STEPS) -> History:
     history = Rewrites(warehouse, kind, seed)
     history.run(f"INSERT INTO {{t}} ({history.names()}) VALUES {history.values(list(range(KEYS)))}")
-    for _ in range(STEPS):
+    for _ in range(steps):
         history.step()
     return history
 

@@ -316,3 +316,39 @@ def test_a_table_that_others_write_to_keeps_their_rows(
         one.run()
     (told,) = [record for record in caplog.records if "position lost" in record.message]
     assert "rows of others too (other.files)" in vars(told)["why"]
+
+
+def test_a_column_made_anew_under_its_old_name_is_not_taken_for_the_old_one(
+    lab: MakeLab, copy: Warehouse, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The copy drops the old one before rows are written: equal values must come again."""
+    one = lab()
+    insert(one, "(1, 'a')", "(2, 'b')")
+    one.run()
+    one.warehouse.sql(f"ALTER TABLE {{c}}.{SOURCE} DROP COLUMN v")
+    one.warehouse.sql(f"ALTER TABLE {{c}}.{SOURCE} ADD COLUMN v STRING")
+    one.warehouse.sql(f"UPDATE {{c}}.{SOURCE} SET v = IF(id = 1, 'a', 'b')")
+    expire(one.warehouse)
+    with caplog.at_level(logging.WARNING):
+        one.run()
+    (told,) = [record for record in caplog.records if "position lost" in record.message]
+    assert 'column "v" was renamed or made anew' in vars(told)["why"]
+    check_equal(one, copy)
+
+
+def test_a_rollback_past_an_added_column_takes_its_values_back(
+    lab: MakeLab, copy: Warehouse
+) -> None:
+    one = lab()
+    insert(one, "(1, 'a')", "(2, 'b')")
+    one.run()
+    (before,) = one.warehouse.sql(f"SELECT snapshot_id FROM {{c}}.{SOURCE}.snapshots")
+    one.warehouse.sql(f"ALTER TABLE {{c}}.{SOURCE} ADD COLUMN c INT")
+    one.warehouse.sql(f"UPDATE {{c}}.{SOURCE} SET c = 5")
+    one.run()
+    check_equal(one, copy)
+    one.warehouse.sql(f"CALL {{c}}.system.rollback_to_snapshot('{SOURCE}', "
+                      f"{before['snapshot_id']})")
+    one.run()
+    check_equal(one, copy)
+    assert {row["c"] for row in copy.rows(TARGET)} == {None}

@@ -11,8 +11,9 @@ from meltline.assembly.catalogs import Catalogs
 from meltline.config.pipeline import PipelineBlock
 from meltline.config.sink_iceberg import IcebergSink as IcebergBlock
 from meltline.expressions import fixed_by
+from meltline.sinks.iceberg.source_fields import SourceFields
 from meltline.sinks.iceberg.summary import TOKEN, token_key
-from meltline.sources.iceberg.copy_table import Copy, FindCopy, NoCopy
+from meltline.sources.iceberg.copy_table import Copy, FindCopy, Follows, NoCopy
 
 _TABLE, _OPERATION = "iceberg_table_name", "iceberg_operation"
 
@@ -63,7 +64,9 @@ def copy_finder(
         if strangers:
             return NoCopy(f"table {named.table} holds rows of others too "
                           f"({min(strangers).removeprefix(TOKEN)})")
+        memory = SourceFields.load(found.properties) if named.sink.schema_evolution else None
+        follows = None if memory is None else Follows(memory.table, memory.fields)
         return Copy(found, named.sink.identifier_columns, named.sink.branch,
-                    named.sink.case_insensitive)
+                    named.sink.case_insensitive, follows)
 
     return find

@@ -119,8 +119,10 @@ class Changes:
             keys = keys.set_column(0, "h1", mixed)
         if changed.column("row").null_count:
             # the row of a bare one is not known, so none of its key can be said to be carried over
-            mixed = self._run(changed, "CASE WHEN id IN (SELECT id FROM changed_rows "
-                              'WHERE "row" IS NULL) THEN hash(h1, sign) ELSE h1 END AS h1')
+            ids, rows = changed.column("id"), changed.column("row")
+            bare = pc.is_in(ids, value_set=pc.unique(ids.filter(pc.is_null(rows))))
+            mixed = self._run(keys.append_column("bare", bare),
+                              "CASE WHEN bare THEN hash(h1, sign) ELSE h1 END AS h1")
             keys = keys.set_column(0, "h1", mixed.column("h1"))
         kept = survivors(self._connection, keys)
         return changed if len(kept) == changed.num_rows else changed.take(pa.array(kept))

@@ -35,6 +35,7 @@ class LineageScan:
         self._connection = connection
         self._scan = scan
         self._columns = [field.name for field in fields]
+        self._key_fields = list(keys)
         self._keys = [field.name for field in keys]
         self._narrow = [field for field in fields if field not in keys
                         and not isinstance(field.field_type, StringType | BinaryType)]
@@ -55,23 +56,25 @@ class LineageScan:
 
     def gone(
         self, removed: Sequence[DataFile], added: Sequence[DataFile], changed: pa.Table
-    ) -> pa.Table:
+    ) -> pa.Table | None:
         """Rows of `removed` that `added` does not hold as they were, or may not: `file` by its
         index, `pos`, the key columns as `k0`, `k1`, ..., and `updated`: the row has another value
         now in one of its narrow columns, and its key is the same. An update of other columns, or
         one that changed nothing, is not told from them.
 
-        `changed` is what `added` gave for the same files."""
+        `changed` is what `added` gave for the same files. None: rows were carried over from
+        elsewhere, and nothing can be said."""
         updated = changed.filter(pc.is_valid(changed.column(KEPT_ID)))
         names = {KEPT_ID: "id", **self._names(self._narrow)}
         self._connection.register(
             "lineage_updated", updated.select(list(names)).rename_columns(list(names.values())))
         narrow = self._telling(removed)
         old = self._rows(removed, narrow)
-        found = self._run(updated_sql(old, len(self._keys), [
+        found = self._run(updated_sql(old, self._key_fields, [
             (self._narrow.index(field), field) for field in narrow]))
-        carried = sum(file.records for file in added) - changed.num_rows
-        if carried + found.num_rows < sum(file.records for file in removed):
+        missing = sum(file.records for file in removed) - found.num_rows - (
+            sum(file.records for file in added) - changed.num_rows)
+        if missing > 0:
             kept = " UNION ALL ".join(
                 f"SELECT {ROW_ID} FROM {self._scan.relation([added[i] for i in some])} "
                 f"WHERE NOT ({_younger(self._base)})"
@@ -79,7 +82,7 @@ class LineageScan:
             rest = self._run(deleted_sql(old, len(self._keys), kept))
             found = pa.concat_tables([found, rest.cast(found.schema)])
         self._connection.unregister("lineage_updated")
-        return found
+        return None if missing < 0 else found
 
     def _telling(self, removed: Sequence[DataFile]) -> list[NestedField]:
         """The narrow columns that have changed most often in the first of the files. They need
@@ -130,13 +133,16 @@ def _younger(base: int) -> str:
     return f"{LAST_UPDATED} IS NULL OR {LAST_UPDATED} > {base}"
 
 
-def updated_sql(old: str, keys: int, narrow: Sequence[tuple[int, NestedField]]) -> str:
+def updated_sql(
+    old: str, keys: Sequence[NestedField], narrow: Sequence[tuple[int, NestedField]]
+) -> str:
     """`narrow` are columns to compare, with their numbers."""
     # a null key is no key to recognize a row by
-    same = " AND ".join(f"coalesce(o.k{i} = u.k{i}, FALSE)" for i in range(keys))
+    same = " AND ".join(f"o.k{i} IS NOT NULL AND NOT ({differs_sql(f'o.k{i}', f'u.k{i}', field)})"
+                        for i, field in enumerate(keys))
     differs = " OR ".join(differs_sql(f"o.c{i}", f"u.c{i}", field)
                           for i, field in narrow) or "FALSE"
-    return (f"SELECT o.file, o.pos, {same} AND ({differs}) AS updated{_keys(keys)} "
+    return (f"SELECT o.file, o.pos, {same} AND ({differs}) AS updated{_keys(len(keys))} "
             f"FROM ({old}) o JOIN lineage_updated u ON o.id = u.id")
 
 

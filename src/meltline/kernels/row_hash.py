@@ -52,7 +52,8 @@ def row_hash_sql(fields: Sequence[NestedField], prefix: str = "") -> tuple[str, 
 def differs_sql(old: str, new: str, field: NestedField) -> str:
     """Whether two single values (of no nested type) are different, by the same rules."""
     if isinstance(field.field_type, FloatType | DoubleType):
-        return f"{old} IS DISTINCT FROM {new} OR signbit({old}) IS DISTINCT FROM signbit({new})"
+        return (f"{old} IS DISTINCT FROM {new} OR "
+                f"({old} = 0 AND signbit({old}) IS DISTINCT FROM signbit({new}))")
     return f"{old} IS DISTINCT FROM {new}"
 
 

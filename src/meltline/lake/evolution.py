@@ -106,9 +106,9 @@ def _commit(table: Table, wanted: Evolution, seen: str) -> None:
 
 
 def _change_columns(table: Table, transaction: Any, steps: SchemaSteps) -> None:
-    if steps.drops and steps.identifiers is not None:
-        # Iceberg finds identifier fields by name: one that is dropped, or takes the name of a
-        # column that is, would be in the way
+    if steps.identifiers is not None and (steps.drops or steps.renames or steps.widened):
+        # Iceberg finds identifier fields by name: one that is dropped, made optional, or takes the
+        # name of a column that is, would be in the way
         transaction.updateSchema().setIdentifierFields(java_list(table, ())).commit()
     if not (steps.drops or steps.renames or steps.widened):
         return

@@ -49,6 +49,7 @@ def run(
 ) -> tuple[list[Row], set[Row]]:
     changed = scan.added(added)
     gone = scan.gone(removed, added, changed)
+    assert gone is not None
     assert gone.column_names == ["file", "pos", "updated", "k0"]
     return ([tuple(row.values()) for row in changed.to_pylist()],
             {tuple(row.values()) for row in gone.to_pylist()})
@@ -98,6 +99,14 @@ def test_an_update_of_a_row_that_was_elsewhere(scan: LineageScan, tmp_path: Path
     changed, gone = run(scan, [old], [new])
     assert changed == [(8, 0, "moved", 77)]
     assert gone == {(0, 1, False, 1)}
+
+
+def test_rows_carried_over_from_elsewhere_leave_nothing_to_say(
+    scan: LineageScan, tmp_path: Path
+) -> None:
+    old = write(tmp_path / "old", [(0, 0, "a")], first=0, sequence=1)
+    new = write(tmp_path / "new", [(0, 0, "a", 0, 1), (8, 0, "b", 77, 2)], first=10, sequence=6)
+    assert scan.gone([old], [new], scan.added([new])) is None
 
 
 def test_null_keys_are_never_the_same(scan: LineageScan, tmp_path: Path) -> None:

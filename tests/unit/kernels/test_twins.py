@@ -59,7 +59,8 @@ def test_rows_that_differ_in_any_column(twins: TwinScan, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("old", "new", "differ"), [
     (None, None, False), (None, 1.0, True), (1.0, None, True), (0.0, -0.0, True),
-    (float("nan"), float("nan"), False), (float("nan"), 0.0, True), (float("inf"), None, True)])
+    (float("nan"), float("nan"), False), (float("nan"), -float("nan"), False),
+    (-0.0, -0.0, False), (float("nan"), 0.0, True), (float("inf"), None, True)])
 def test_values_are_compared_as_iceberg_does(
     twins: TwinScan, tmp_path: Path, old: float | None, new: float | None, differ: bool
 ) -> None:
@@ -145,5 +146,5 @@ def test_only_columns_of_other_bytes_are_compared(tmp_path: Path) -> None:
 def test_the_comparison_as_sql() -> None:
     assert compare_sql("1", "a", "b", SCHEMA.fields[1:]) == (
         'SELECT 1 FROM a o POSITIONAL JOIN b n WHERE o."name" IS DISTINCT FROM n."name" OR '
-        'o."score" IS DISTINCT FROM n."score" OR signbit(o."score") IS DISTINCT FROM '
-        'signbit(n."score")')
+        'o."score" IS DISTINCT FROM n."score" OR (o."score" = 0 AND signbit(o."score") '
+        'IS DISTINCT FROM signbit(n."score"))')

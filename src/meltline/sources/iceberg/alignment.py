@@ -6,6 +6,7 @@ the difference of its rows and the source's is what is missing, removed rows inc
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -51,23 +52,26 @@ class Alignment:
     def __init__(self, find: FindCopy) -> None:
         self._find = find
 
-    def record(self, source_schema: str) -> dict[str, Any] | NoCopy | None:
-        """The copy as it is now, for the plan; None when it does not exist."""
+    def record(
+        self, source_schema: str, uuid: str, identifiers: Sequence[int]
+    ) -> dict[str, Any] | NoCopy | None:
+        """The copy as it is now, for the plan; None when it does not exist. The rest is of the
+        source: its schema, the table's uuid and the ids of its identifier columns."""
         found = self._find()
         if found is None or isinstance(found, NoCopy):
             return found
         state = present_state(found, OpenTable(found.table).history())
         try:
-            state.share(source_schema)
+            state.share(source_schema, uuid, names_of(source_schema, identifiers))
         except Unlike as unlike:
             return NoCopy(str(unlike))
         return state.record()
 
     def read(
-        self, record: Mapping[str, Any], view: TableView, files: Sequence[FileChange]
+        self, record: Mapping[str, Any], view: TableView, uuid: str, files: Sequence[FileChange]
     ) -> Aligned:
-        """`files` are the source's, `view` is how it is read by itself. A copy that was dropped
-        since holds nothing."""
+        """`files` are the source's, `view` is how it is read by itself, `uuid` its table's. A copy
+        that was dropped since holds nothing."""
         found = self._find()
         if isinstance(found, NoCopy):
             raise ConfigurationChanged(
@@ -79,17 +83,23 @@ class Alignment:
             return Aligned(view, None, tuple(Unit("rows", unit.changes) for unit in mine))
         opened = OpenTable(found.table)
         state = recorded_state(found, opened.history(), record)
-        source, copy = _views(view, state, opened.io_properties)
+        source, copy = _views(view, uuid, state, opened.io_properties)
         theirs = [] if state.snapshot is None else opened.contents(state.history, state.snapshot)
         gone = [Unit("hash", (FileChange(one.file, one.after, None),)) for one in theirs]
         return Aligned(source, copy, (*mine, *gone))
 
 
+def names_of(schema_json: str, ids: Sequence[int]) -> list[str]:
+    names = {field["id"]: field["name"] for field in json.loads(schema_json)["fields"]}
+    return [names[id_] for id_ in ids if id_ in names]
+
+
 def _views(
-    view: TableView, state: CopyState, io_properties: Mapping[str, str]
+    view: TableView, uuid: str, state: CopyState, io_properties: Mapping[str, str]
 ) -> tuple[TableView, TableView]:
     """The copy goes by the name and the snapshot of the source: its rows become events too."""
-    shared = state.share(view.schema_json)
+    keys = names_of(view.schema_json, view.identifiers)
+    shared = state.share(view.schema_json, uuid, keys)
     history = state.history
     source = replace(view, schema_json=shared.source, identifiers=shared.source_keys, row_ids=False)
     return source, replace(

@@ -75,7 +75,7 @@ def following(
         chain.append(snapshot)
     if place.snapshot is None and (not chain or chain[-1].parent_id is None):
         return chain[::-1]
-    if place.snapshot in history.snapshots and chain and _is_cut(history, chain[-1]):
+    if chain and _is_cut(history, chain[-1]) and _is_older(history, place, chain[-1]):
         return chain[::-1]
     if chain and place.snapshot is not None and chain[-1].parent_id == place.snapshot:
         first = chain[-1]
@@ -96,6 +96,14 @@ def base_sequence(history: TableHistory, snapshot: Snapshot, base: int | None) -
         return 0
     return next((older.sequence for older in history.ancestors(snapshot.snapshot_id)
                  if older.snapshot_id == base), None)
+
+
+def _is_older(history: TableHistory, place: Place, snapshot: Snapshot) -> bool:
+    """Whether the snapshot of a place is still there and came before another one. A younger one
+    was rolled back. The sequence numbers of format version 1 are all the same."""
+    there = history.snapshots.get(-1 if place.snapshot is None else place.snapshot)
+    return there is not None and (there.sequence, there.timestamp_ms) < (
+        snapshot.sequence, snapshot.timestamp_ms)
 
 
 def _is_cut(history: TableHistory, snapshot: Snapshot) -> bool:

@@ -6,13 +6,13 @@ knows nothing of sinks; whoever puts a pipeline together hands it a `FindCopy`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from meltline.lake.table import Table
 from meltline.model.history import MAIN, Snapshot, TableHistory
-from meltline.sources.iceberg.shared_schema import SharedSchema, share
+from meltline.sources.iceberg.shared_schema import SharedSchema, check_names, keys_in, share
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,25 @@ class NoCopy:
 
 
 @dataclass(frozen=True)
+class Follows:
+    """`uuid` of the source's table, and the path that each of its fields has in the copy."""
+
+    uuid: str
+    fields: Mapping[int, str]
+
+
+@dataclass(frozen=True)
 class Copy:
-    """`keys` are the columns that tell its rows apart, without any its identifier fields. `branch`
-    is where rows are committed, `any_case` whether columns match whatever the letter case."""
+    """`keys` are the columns that tell its rows apart; without any those of the source, if it has
+    them all, and else its identifier fields. `branch` is where rows are committed, `any_case`
+    whether columns match whatever the letter case. `follows`: what it remembers of the fields of
+    its source, by id, if it will follow them before rows are written to it."""
 
     table: Table
     keys: tuple[str, ...] = ()
     branch: str | None = None
     any_case: bool = False
+    follows: Follows | None = None
 
 
 FindCopy = Callable[[], Copy | NoCopy | None]
@@ -50,10 +61,13 @@ class CopyState:
     snapshot: Snapshot | None
     schema: int
 
-    def share(self, source_schema: str) -> SharedSchema:
-        """Raises Unlike."""
-        return share(source_schema, self.history.schemas[self.schema], self.copy.keys,
-                     self.copy.any_case)
+    def share(self, source_schema: str, uuid: str, keys: Sequence[str]) -> SharedSchema:
+        """With the source's table of that uuid and those identifier columns. Raises Unlike."""
+        schema, copy = self.history.schemas[self.schema], self.copy
+        if copy.follows is not None and copy.follows.uuid == uuid:
+            check_names(source_schema, schema, copy.follows.fields)
+        return share(source_schema, schema, copy.keys or keys_in(schema, keys, copy.any_case),
+                     copy.any_case)
 
     def record(self) -> dict[str, Any]:
         """For a plan: the copy is read as it is now, however often and however late."""

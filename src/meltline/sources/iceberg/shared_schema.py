@@ -66,6 +66,35 @@ def share(
                         tuple(other for _, other in ids))
 
 
+def keys_in(copy_json: str, keys: Sequence[str], any_case: bool) -> tuple[str, ...]:
+    """These columns as the copy spells them; none when it lacks one."""
+    names = [field["name"] for field in json.loads(copy_json)["fields"]]
+    spelled = tuple(_spelled(key, names, any_case) for key in keys)
+    return spelled if set(spelled) <= set(names) else ()
+
+
+def check_names(source_json: str, copy_json: str, fields: Mapping[int, str]) -> None:
+    """Raises Unlike when a name does not mean the same in both: the copy follows renamed and
+    dropped columns before rows are written to it, and values compared by name would be others."""
+    there = {path for _, path in _paths(json.loads(copy_json))}
+    for id_, path in _paths(json.loads(source_json)):
+        if fields.get(id_, path) != path or (id_ not in fields and path in there):
+            raise Unlike(f'column "{path}" was renamed or made anew since the copy last followed '
+                         f"its source")
+
+
+def _paths(type_: Any, parent: str = "") -> Iterator[tuple[int, str]]:
+    """Ids and dotted paths of the fields of structs, at every depth."""
+    if not isinstance(type_, Mapping):
+        return
+    for field in type_.get("fields", ()):
+        yield int(field["id"]), parent + field["name"]
+        yield from _paths(field["type"], f"{parent}{field['name']}.")
+    for part in ("element", "key", "value"):
+        if part in type_:
+            yield from _paths(type_[part], f"{parent}{part}.")
+
+
 def _identifiers(schema: Mapping[str, Any]) -> list[str]:
     ids = schema.get("identifier-field-ids", ())
     return [field["name"] for field in schema["fields"] if field["id"] in ids]

@@ -117,12 +117,15 @@ class Shortcuts:
         near = all(self._scan.is_near(change.file) for change in changes)
         if not young or not near or not self._view.identifiers or not self._are_plain(changes):
             return None
-        return self._updated([change.file for change in changes if not change.added],
-                             [change.file for change in changes if change.added])
-
-    def _updated(self, removed: Sequence[DataFile], added: Sequence[DataFile]) -> Iterator[Rows]:
+        removed = [change.file for change in changes if not change.added]
+        added = [change.file for change in changes if change.added]
         changed = self._lineage.added(added)
         gone = self._lineage.gone(removed, added, changed)
+        return None if gone is None else self._updated(changed, gone, removed)
+
+    def _updated(
+        self, changed: pa.Table, gone: pa.Table, removed: Sequence[DataFile]
+    ) -> Iterator[Rows]:
         yield Rows(1, np.arange(changed.num_rows), changed.drop_columns([KEPT_ID]))
         if not self._whole:
             updated = gone.filter(gone.column("updated"))

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate
+from typing import Any
 
 from meltline.engine.protocols import Blobs
 from meltline.errors import PlanLost, PositionLost, Retryable, UserError
@@ -138,15 +139,20 @@ class IcebergSource:
         known = place.uuid == history.uuid and place.files is None
         if head is not None and known and place.snapshot in history.snapshots:
             self._warn("position lost: the difference to the last snapshot read is read", lost)
-            data = {**self._data("change", history, head), "before": place.snapshot}
+            data = {**self._data("change", history, head), "before": place.snapshot,
+                    "schema": history.current_schema_id}
             return Plan(data, Place(history.uuid, head.snapshot_id).to_position(), 0,
                         _summary(head))
         state = head or empty_snapshot(history)
-        copy = self._alignment.record(history.schemas[history.schema_of(state)])
+        data = self._data("align", history, state)
+        # an older snapshot may lack columns that what was published has
+        data["schema"] = history.current_schema_id
+        copy = self._alignment.record(
+            history.schemas[history.current_schema_id], history.uuid, data["identifiers"])
         if isinstance(copy, NoCopy) or copy is None:
             return self._plan_reload(history, head, lost, copy)
         self._warn("position lost: the difference to the copy is read", lost)
-        data = {**self._data("align", history, state), "copy": copy}
+        data["copy"] = copy
         end = Place(history.uuid, head.snapshot_id if head else None)
         return Plan(data, end.to_position(), 0, _summary(state),
                     valid_through_ms=head.timestamp_ms if head else None)
@@ -181,7 +187,8 @@ class IcebergSource:
         if kind == "align":
             empty = snapshot.snapshot_id == NO_SNAPSHOT
             files = [] if empty else self._table().contents(history, snapshot)
-            aligned = self._alignment.read(plan.data["copy"], view, files)
+            aligned = self._alignment.read(
+            plan.data["copy"], view, history.uuid, files)
             return cut_aligned(aligned, parallelism, limits)
         if kind == "load":
             files = self._table().contents(history, snapshot)[plan.data["from"]:plan.data["to"]]
@@ -194,7 +201,9 @@ class IcebergSource:
         bounds = key_bounds(view.identifiers, self._table().types(history))
         units = cut_units(found, history.format_version >= 3, limits, bounds,
                           keyed=not view.row_ids)
-        view = replace(view, base_sequence=base_sequence(history, snapshot, before))
+        if len({change.file.spec_id for change in found}) == 1:
+            # else rows of one spec may be carried over into files of another: nothing tells which
+            view = replace(view, base_sequence=base_sequence(history, snapshot, before))
         return cut_splits(view, units, parallelism, limits, load=False)
 
     def _changes(
@@ -236,7 +245,7 @@ class IcebergSource:
                           self._only_adds)
         return sum(snapshot.operation != REPLACE for snapshot in chain)
 
-    def _data(self, kind: str, history: TableHistory, snapshot: Snapshot) -> dict[str, object]:
+    def _data(self, kind: str, history: TableHistory, snapshot: Snapshot) -> dict[str, Any]:
         ids = find_identifiers(history, self._settings.identifier_columns, self._settings.table)
         return {"kind": kind, "snapshot": snapshot.snapshot_id,
                 "schema": history.schema_of(snapshot), "identifiers": list(ids)}

@@ -71,6 +71,12 @@ def test_snapshots_that_expired_in_between_become_one_change() -> None:
     assert [base_of(table, table.snapshots[id_], place) for id_ in (4, 5)] == [1, 4]
 
 
+def test_a_rollback_is_noticed_although_what_was_before_has_expired() -> None:
+    table = history({4: 3, 5: 4, 6: 5}, 5)
+    with pytest.raises(PositionLost, match="rolled back"):
+        ids(table, Place("u", 6))
+
+
 def test_an_append_is_known_without_its_expired_parent() -> None:
     table, place = history({3: 2, 4: 3}, 4), Place("u", 2)
     assert ids(table, place, only_adds=True) == [3, 4]
