@@ -64,6 +64,22 @@ def test_everything_at_once(warehouse: Warehouse) -> None:
     assert not evolve_table(table, lambda: None)
 
 
+@pytest.mark.parametrize("steps", [
+    SchemaSteps(widened=(Widening("a", None, optional=True),), identifiers=("b",)),
+    SchemaSteps(renames=(("a", "c"), ("c", "a")), identifiers=("c",)),
+], ids=["made optional", "names swapped"])
+def test_a_column_that_identified_rows_may_change(
+    warehouse: Warehouse, steps: SchemaSteps
+) -> None:
+    table = make(warehouse, "a BIGINT NOT NULL, b BIGINT NOT NULL, c BIGINT")
+    table.java.updateSchema().setIdentifierFields(["a"]).commit()
+    wanted = [Evolution(steps)]
+    assert evolve_table(table, lambda: wanted.pop() if wanted else None)
+    schema = table.target().schema
+    assert [schema.find_column_name(id_) for id_ in schema.identifier_field_ids] == list(
+        steps.identifiers or ())
+
+
 def test_rows_from_before_have_the_initial_default_of_a_new_column(warehouse: Warehouse) -> None:
     table = make(warehouse, "id BIGINT", version=3)
     warehouse.sql("INSERT INTO {c}.d.t VALUES (1)")
