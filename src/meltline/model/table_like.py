@@ -60,7 +60,11 @@ def with_identifiers(schema_json: str, identifiers: Sequence[int]) -> str:
 
 
 def fitting_spec(schema_json: str, spec_json: str) -> str | None:
-    """The spec, if the schema has every column it speaks of."""
+    """The spec, if the schema has every column it speaks of. Without what format version 1 leaves
+    of fields that were removed: their columns may be gone."""
     columns = {int(field["id"]) for field in json.loads(schema_json)["fields"]}
-    fields = json.loads(spec_json)["fields"]
-    return spec_json if all(int(field["source-id"]) in columns for field in fields) else None
+    spec = json.loads(spec_json)
+    fields = [field for field in spec["fields"] if field["transform"] != "void"]
+    if not all(int(field["source-id"]) in columns for field in fields):
+        return None
+    return json.dumps({**spec, "fields": fields})

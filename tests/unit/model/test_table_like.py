@@ -37,3 +37,11 @@ def test_a_spec_fits_a_schema_that_has_its_columns() -> None:
         {"name": "v", "transform": "identity", "source-id": 2, "field-id": 1000}]})
     assert fitting_spec(SCHEMA, spec) == spec
     assert fitting_spec(SCHEMA, spec.replace('"source-id": 2', '"source-id": 3')) is None
+
+
+def test_fields_that_were_removed_from_a_spec_of_version_1_are_left_out() -> None:
+    fields = [{"name": "gone", "transform": "void", "source-id": 9, "field-id": 1000},
+              {"name": "v", "transform": "identity", "source-id": 2, "field-id": 1001}]
+    found = fitting_spec(SCHEMA, json.dumps({"spec-id": 1, "fields": fields}))
+    assert found is not None
+    assert json.loads(found)["fields"] == fields[1:]
