@@ -262,7 +262,8 @@ def test_an_expired_position_stops_and_a_protected_one_does_not_expire(lab: Make
         one.run()
     one.tables = [{**ID, "on_lost_position": "re_export"}]
     one.run()
-    assert one.changes()[3:] == [("INSERT", "3", {"id": 3, "v": "c"})]
+    # loaded again, over what may be there
+    assert one.changes()[3:] == [("UPDATE_AFTER", "3", {"id": 3, "v": "c"})]
 
 
 EXPIRE = ("CALL {c}.system.expire_snapshots(table => 'shop.orders', "
