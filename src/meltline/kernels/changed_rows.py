@@ -13,17 +13,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyiceberg.io import FileIO
 from pyiceberg.schema import Schema
-from pyiceberg.types import LongType, NestedField
+from pyiceberg.types import NestedField
 
 from meltline.kernels.deletes import Deletes, matching
 from meltline.kernels.projection import NAME_MAPPING, Projection
 from meltline.kernels.row_reader import Positions, read_rows, schema_with
 from meltline.model.content import DataFile, DeleteFile, FileChange
+from meltline.model.lineage import LAST_UPDATED, LINEAGE, ROW_ID
 
-ROW_ID = "_row_id"
-LAST_UPDATED = "_last_updated_sequence_number"
-LINEAGE = (NestedField(2147483540, ROW_ID, LongType(), required=False),
-           NestedField(2147483539, LAST_UPDATED, LongType(), required=False))
 Mask = NDArray[np.bool_]
 
 

@@ -11,11 +11,12 @@ import pyarrow.compute as pc
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from meltline.errors import RunError
-from meltline.kernels.changed_rows import ROW_ID, Rows
+from meltline.kernels.changed_rows import Rows
 from meltline.kernels.document_id import document_id_sql
 from meltline.kernels.netting import survivors
 from meltline.kernels.pairing import INSERT, Paired, pair
-from meltline.kernels.row_hash import row_hash_sql
+from meltline.kernels.row_hash import key_hashes_sql, row_hash_sql
+from meltline.model.lineage import ROW_ID
 from meltline.model.table_view import TableView
 
 CHANGED = ("row", "sign", "id", "h1", "h2")
@@ -43,9 +44,7 @@ class Changes:
 
     def key_hashes(self, rows: Rows) -> pa.Table:
         """k1, k2 over the identifier columns, h1, h2 over all, and `pos`, of every row."""
-        key, row = row_hash_sql(self._view.identifier_fields), row_hash_sql(self._fields)
-        found = self._run(rows.table, f"{key[0]} AS k1, {key[1]} AS k2, "
-                                      f"{row[0]} AS h1, {row[1]} AS h2")
+        found = self._run(rows.table, key_hashes_sql(self._view.identifier_fields, self._fields))
         return found.append_column("pos", pa.array(rows.positions))
 
     def pack(self, rows: Rows, hashed: bool) -> pa.Table:

@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 from pyiceberg.types import BinaryType, NestedField, StringType
 
 from meltline.expressions.quoting import quote_identifier
-from meltline.kernels.parquet_scan import LINEAGE_FIELDS, ParquetScan
+from meltline.kernels.parquet_scan import ParquetScan
 from meltline.kernels.row_hash import differs_sql
 from meltline.model.content import DataFile
+from meltline.model.lineage import LAST_UPDATED, ROW_ID
 
-ROW_ID, LAST_UPDATED = LINEAGE_FIELDS.values()
 KEPT_ID = "meltline_row_id"
 TELLING = 4
 """So many narrow columns are compared to see that a row has changed."""

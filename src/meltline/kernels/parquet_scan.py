@@ -19,12 +19,12 @@ from pyiceberg.types import NestedField
 
 from meltline.expressions.quoting import quote_identifier, quote_list
 from meltline.kernels.projection import field_id
-from meltline.kernels.row_hash import row_hash_sql
+from meltline.kernels.row_hash import key_hashes_sql, row_hash_sql
 from meltline.kernels.staging import Staging
 from meltline.kernels.storage import Storage
 from meltline.model.content import DataFile
+from meltline.model.lineage import LINEAGE
 
-LINEAGE_FIELDS = {2147483540: "_row_id", 2147483539: "_last_updated_sequence_number"}
 _VIRTUAL = ("file_index", "file_row_number", "filename")
 _GLOBS = "*?["
 _SIMPLE = ("boolean", "int", "long", "float", "double", "string", "binary", "date", "timestamp",
@@ -75,10 +75,9 @@ class ParquetScan:
 
     def key_hashes(self, file: DataFile, keys: Sequence[NestedField]) -> pa.Table:
         """k1, k2 over the key columns, h1, h2 over all, and `pos`, of every row of a plain file."""
-        key, row = row_hash_sql(keys), row_hash_sql(self._schema.fields)
         return self._connection.sql(
-            f"SELECT {key[0]} AS k1, {key[1]} AS k2, {row[0]} AS h1, {row[1]} AS h2, "
-            f"file_row_number AS pos FROM {self.relation([file])}").to_arrow_table()
+            f"SELECT {key_hashes_sql(keys, self._schema.fields)}, file_row_number AS pos "
+            f"FROM {self.relation([file])}").to_arrow_table()
 
     def hashes(self, files: Sequence[DataFile], signs: Mapping[str, int]) -> pa.Table:
         """h1, h2, sign, `file` by its index, and `pos`, of every row of plain files."""
@@ -128,14 +127,14 @@ class ParquetScan:
         if len(set(lower)) < len(lower) or set(lower) & set(_VIRTUAL):
             return False  # DuckDB takes names that differ in their case alone for the same
         known = {field_id(field): field for field in columns}
-        if any(id_ in known and known[id_].name != name for id_, name in LINEAGE_FIELDS.items()):
+        if any(one.field_id in known and known[one.field_id].name != one.name for one in LINEAGE):
             return False
         return all(field_id(want) in known and _same(known[field_id(want)], want)
                    for want in self.arrow)
 
 
 def _has_lineage(columns: pa.Schema) -> bool:
-    return set(LINEAGE_FIELDS) <= {field_id(field) for field in columns}
+    return {one.field_id for one in LINEAGE} <= {field_id(field) for field in columns}
 
 
 def _same(found: pa.Field, want: pa.Field) -> bool:

@@ -20,12 +20,9 @@ from meltline.kernels.key_match import KeyMatch
 from meltline.kernels.keys import KeyColumns, Keys
 from meltline.kernels.projection import Projection, field_id
 from meltline.kernels.write import TableWriter, WriteLimits
+from meltline.model import lineage
 from meltline.model.live_file import LiveFile
 from meltline.model.target import TableTarget
-
-ROW_ID, UPDATED = 2147483540, 2147483539
-_LINEAGE = {ROW_ID: "_row_id", UPDATED: "_last_updated_sequence_number"}
-LINEAGE_SINCE = 3
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -38,7 +35,7 @@ class Rewriter:
         self._schema = target.schema
         self._properties = target.properties
         self._specs = specs
-        self._lineage = target.format_version >= LINEAGE_SINCE
+        self._lineage = target.format_version >= lineage.SINCE
         wide = _with_lineage(target) if self._lineage else target
         self._projection = Projection(wide.schema, target.properties)
         self._writer = TableWriter(wide, prefix, WriteLimits())
@@ -106,9 +103,8 @@ def rewrite_files(
 def _with_lineage(target: TableTarget) -> TableTarget:
     """With the columns that say where a row came from. They need no bounds."""
     schema = json.loads(target.schema_json)
-    schema["fields"] += [{"id": id_, "name": name, "required": False, "type": "long"}
-                         for id_, name in _LINEAGE.items()]
-    plain = {f"write.metadata.metrics.column.{name}": "none" for name in _LINEAGE.values()}
+    schema["fields"] += [field.model_dump(mode="json") for field in lineage.LINEAGE]
+    plain = {f"write.metadata.metrics.column.{field.name}": "none" for field in lineage.LINEAGE}
     return replace(target, schema_json=json.dumps(schema),
                    properties={**target.properties, **plain})
 
@@ -129,7 +125,7 @@ def _lineage(rows: pa.Table, file: LiveFile, start: int) -> pa.Table:
     ids = (pa.nulls(rows.num_rows, pa.int64()) if first is None else
            pa.array(np.arange(rows.num_rows, dtype=np.int64) + int(first) + start))
     updated = pa.repeat(pa.scalar(file.sequence_number, pa.int64()), rows.num_rows)
-    for id_, implied in ((ROW_ID, ids), (UPDATED, updated)):
+    for id_, implied in ((lineage.ROW_ID_FIELD, ids), (lineage.LAST_UPDATED_FIELD, updated)):
         place = next(i for i, field in enumerate(rows.schema) if field_id(field) == id_)
         rows = rows.set_column(place, rows.schema.field(place),
                                pc.coalesce(rows.column(place), implied))

@@ -49,6 +49,12 @@ def row_hash_sql(fields: Sequence[NestedField], prefix: str = "") -> tuple[str, 
     return f"hash({', '.join(first)})", f"hash({', '.join(second)})"
 
 
+def key_hashes_sql(keys: Sequence[NestedField], fields: Sequence[NestedField]) -> str:
+    """Columns: k1 and k2 over the key columns, h1 and h2 over all."""
+    (k1, k2), (h1, h2) = row_hash_sql(keys), row_hash_sql(fields)
+    return f"{k1} AS k1, {k2} AS k2, {h1} AS h1, {h2} AS h2"
+
+
 def differs_sql(old: str, new: str, field: NestedField) -> str:
     """Whether two single values (of no nested type) are different, by the same rules."""
     if isinstance(field.field_type, FloatType | DoubleType):

@@ -9,7 +9,7 @@ from pyiceberg.schema import Schema
 from meltline.errors import UserError
 from meltline.kernels.widen import Widening, wider
 from meltline.lake.evolution import NewColumn, SchemaSteps
-from meltline.sinks.iceberg.columns import Column
+from meltline.model.columns import Column
 from meltline.sinks.iceberg.pairing import Pairing
 from meltline.sinks.iceberg.source_fields import SourceFields
 

@@ -16,11 +16,11 @@ from meltline.engine.epoch import Epoch
 from meltline.engine.protocols import MapItems
 from meltline.kernels.key_filter import FEW, between_bounds, listed_keys
 from meltline.kernels.keys import KeyColumns, Keys
-from meltline.kernels.rewrite import LINEAGE_SINCE
 from meltline.kernels.storage import open_storage
 from meltline.lake.change import Basis, Change
 from meltline.lake.scan import Scan, scan_files
 from meltline.lake.table import Table
+from meltline.model import lineage
 from meltline.model.file_closed import FileClosed
 from meltline.model.live_file import LiveFile
 from meltline.model.target import TableTarget
@@ -97,7 +97,7 @@ class KeyLookup:
         done = {path for patch, _ in self._patches for path in patch.paths}
         stale = [file.path for file in scan.files if file.path not in done
                  and self._hits.get(file.path, NO_HITS) != NO_HITS]
-        if self.wanted.mode == COPY_ON_WRITE and target.format_version >= LINEAGE_SINCE:
+        if self.wanted.mode == COPY_ON_WRITE and target.format_version >= lineage.SINCE:
             scan = scan.with_sequence_numbers(frozenset(stale))
         live = {file.path: file for file in scan.files}
         again = [Candidate(live[path], self._hits[path]) for path in stale]

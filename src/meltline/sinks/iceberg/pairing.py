@@ -13,7 +13,7 @@ from functools import cached_property
 from pyiceberg.schema import Schema
 from pyiceberg.types import StructType
 
-from meltline.sinks.iceberg.columns import Column, columns, join
+from meltline.model.columns import Column, columns, join
 from meltline.sinks.iceberg.source_fields import SourceFields
 
 

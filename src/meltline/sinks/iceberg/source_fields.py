@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from pyiceberg.schema import Schema
 
+from meltline.model.columns import columns
 from meltline.model.table_like import TableLike
-from meltline.sinks.iceberg.columns import columns
 from meltline.sinks.iceberg.summary import SOURCE_FIELDS, TOKEN
 
 Part = tuple[int, str, str]

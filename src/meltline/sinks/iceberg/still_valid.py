@@ -14,8 +14,8 @@ from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.types import IcebergType, NestedField
 
 from meltline.errors import Retryable
+from meltline.model.columns import children
 from meltline.model.target import TableTarget
-from meltline.sinks.iceberg.columns import children
 from meltline.sinks.iceberg.delete_plan import DeletePlan
 
 

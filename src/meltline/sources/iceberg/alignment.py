@@ -6,7 +6,6 @@ the difference of its rows and the source's is what is missing, removed rows inc
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,7 +27,7 @@ from meltline.sources.iceberg.units import Unit
 
 NO_SNAPSHOT = -1
 """As Iceberg says it: a table that nothing was written to."""
-BUCKET_ROWS = 2_000_000
+HASHES_A_BUCKET = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Aligned:
     def least_buckets(self) -> int:
         """So many that the hashes of one fit into a task."""
         rows = sum(change.file.records for unit in self.units for change in unit.changes)
-        return -(-rows // BUCKET_ROWS)
+        return -(-rows // HASHES_A_BUCKET)
 
 
 class Alignment:
@@ -53,16 +52,16 @@ class Alignment:
         self._find = find
 
     def record(
-        self, source_schema: str, uuid: str, identifiers: Sequence[int]
+        self, source_schema: str, uuid: str, keys: Sequence[str]
     ) -> dict[str, Any] | NoCopy | None:
         """The copy as it is now, for the plan; None when it does not exist. The rest is of the
-        source: its schema, the table's uuid and the ids of its identifier columns."""
+        source: its schema, the table's uuid and its identifier columns."""
         found = self._find()
         if found is None or isinstance(found, NoCopy):
             return found
         state = present_state(found, OpenTable(found.table).history())
         try:
-            state.share(source_schema, uuid, names_of(source_schema, identifiers))
+            state.share(source_schema, uuid, keys)
         except Unlike as unlike:
             return NoCopy(str(unlike))
         return state.record()
@@ -89,16 +88,11 @@ class Alignment:
         return Aligned(source, copy, (*mine, *gone))
 
 
-def names_of(schema_json: str, ids: Sequence[int]) -> list[str]:
-    names = {field["id"]: field["name"] for field in json.loads(schema_json)["fields"]}
-    return [names[id_] for id_ in ids if id_ in names]
-
-
 def _views(
     view: TableView, uuid: str, state: CopyState, io_properties: Mapping[str, str]
 ) -> tuple[TableView, TableView]:
     """The copy goes by the name and the snapshot of the source: its rows become events too."""
-    keys = names_of(view.schema_json, view.identifiers)
+    keys = [field.name for field in view.identifier_fields]
     shared = state.share(view.schema_json, uuid, keys)
     history = state.history
     source = replace(view, schema_json=shared.source, identifiers=shared.source_keys, row_ids=False)

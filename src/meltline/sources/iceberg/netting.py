@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pyiceberg.schema import Schema
 
-from meltline.kernels.changed_rows import LAST_UPDATED, ROW_ID, ChangedRows, Rows
+from meltline.kernels.changed_rows import ChangedRows, Rows
 from meltline.kernels.changes import Changes
 from meltline.kernels.deletes import Deletes
 from meltline.kernels.netting import survivors
@@ -17,6 +17,7 @@ from meltline.kernels.parquet_scan import ParquetScan
 from meltline.kernels.row_reader import Positions
 from meltline.kernels.storage import open_storage
 from meltline.model.content import DataFile, FileChange
+from meltline.model.lineage import LAST_UPDATED, ROW_ID
 from meltline.model.table_view import TableView
 from meltline.sources.iceberg.pieces import (
     FetchPiece,

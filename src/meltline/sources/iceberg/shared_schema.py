@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from pyiceberg.schema import Schema
+
 from meltline.kernels.spelling import spell_as
+from meltline.model.columns import columns
 
 FIRST_ABSENT_ID = 1 << 30
 """Ids for columns that the copy lacks: no file of it has them, nor will have them soon."""
@@ -76,23 +79,15 @@ def keys_in(copy_json: str, keys: Sequence[str], any_case: bool) -> tuple[str, .
 def check_names(source_json: str, copy_json: str, fields: Mapping[int, str]) -> None:
     """Raises Unlike when a name does not mean the same in both: the copy follows renamed and
     dropped columns before rows are written to it, and values compared by name would be others."""
-    there = {path for _, path in _paths(json.loads(copy_json))}
-    for id_, path in _paths(json.loads(source_json)):
-        if fields.get(id_, path) != path or (id_ not in fields and path in there):
+    ours, theirs = (columns(Schema.model_validate_json(text).as_struct())
+                    for text in (source_json, copy_json))
+    there = {column.path for column in theirs}
+    for column in ours:
+        path = column.path
+        known = column.fixed or column.id in fields
+        if fields.get(column.id, path) != path or (not known and path in there):
             raise Unlike(f'column "{path}" was renamed or made anew since the copy last followed '
                          f"its source")
-
-
-def _paths(type_: Any, parent: str = "") -> Iterator[tuple[int, str]]:
-    """Ids and dotted paths of the fields of structs, at every depth."""
-    if not isinstance(type_, Mapping):
-        return
-    for field in type_.get("fields", ()):
-        yield int(field["id"]), parent + field["name"]
-        yield from _paths(field["type"], f"{parent}{field['name']}.")
-    for part in ("element", "key", "value"):
-        if part in type_:
-            yield from _paths(type_[part], f"{parent}{part}.")
 
 
 def _identifiers(schema: Mapping[str, Any]) -> list[str]:

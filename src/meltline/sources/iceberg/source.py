@@ -12,6 +12,7 @@ from meltline.engine.protocols import Blobs
 from meltline.errors import PlanLost, PositionLost, Retryable, UserError
 from meltline.lake.table import Table
 from meltline.lake.tags import set_tag
+from meltline.model import lineage
 from meltline.model.content import FileChange
 from meltline.model.history import Snapshot, TableHistory
 from meltline.model.plan import Plan, Position, Split
@@ -147,8 +148,10 @@ class IcebergSource:
         data = self._data("align", history, state)
         # an older snapshot may lack columns that what was published has
         data["schema"] = history.current_schema_id
-        copy = self._alignment.record(
-            history.schemas[history.current_schema_id], history.uuid, data["identifiers"])
+        newest = history.schemas[history.current_schema_id]
+        schema = parse_schema(newest, self._settings.table)
+        keys = [name for id_ in data["identifiers"] if (name := schema.find_column_name(id_))]
+        copy = self._alignment.record(newest, history.uuid, keys)
         if isinstance(copy, NoCopy) or copy is None:
             return self._plan_reload(history, head, lost, copy)
         self._warn("position lost: the difference to the copy is read", lost)
@@ -199,7 +202,7 @@ class IcebergSource:
         before = plan.data["before"]
         found = self._changes(history, snapshot, before)
         bounds = key_bounds(view.identifiers, self._table().types(history))
-        units = cut_units(found, history.format_version >= 3, limits, bounds,
+        units = cut_units(found, history.format_version >= lineage.SINCE, limits, bounds,
                           keyed=not view.row_ids)
         if len({change.file.spec_id for change in found}) == 1:
             # else rows of one spec may be carried over into files of another: nothing tells which

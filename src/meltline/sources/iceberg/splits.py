@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from meltline.errors import UserError
+from meltline.model import lineage
 from meltline.model.history import Snapshot, TableHistory
 from meltline.model.plan import Plan, Split
 from meltline.model.table_view import TableView
@@ -25,7 +26,7 @@ def view_of(
     view = TableView(
         table, snapshot.snapshot_id, snapshot.sequence, snapshot.timestamp_ms,
         history.schemas[plan.data["schema"]], tuple(history.schemas.values()),
-        dict(history.specs), ids, not ids and history.format_version >= 3,
+        dict(history.specs), ids, not ids and history.format_version >= lineage.SINCE,
         history.name_mapping, io_properties)
     missing = set(ids) - {field.field_id for field in view.schema.fields}
     if missing:
