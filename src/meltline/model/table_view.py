@@ -9,10 +9,12 @@ from functools import cached_property
 from typing import Any
 
 from pyiceberg.schema import Schema
-from pyiceberg.types import NestedField
+from pyiceberg.types import GeographyType, GeometryType, NestedField
 
 from meltline.errors import UserError
+from meltline.model.columns import columns
 from meltline.model.content import DataFile
+from meltline.model.schema_text import load_schema
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,14 @@ class TableView:
 
 
 def parse_schema(text: str, table: str) -> Schema:
+    """Raises UserError for a column of a type that cannot be read."""
     try:
-        return Schema.model_validate_json(text)
+        schema = load_schema(text)
     except ValueError as error:
         raise UserError(f"table {table} has a column of a type that cannot be read: {error}"
                         ) from error
+    for column in columns(schema.as_struct()):
+        if isinstance(column.type, GeometryType | GeographyType):
+            raise UserError(f'column "{column.path}" of table {table} has the type {column.type}, '
+                            f"which cannot be read")
+    return schema

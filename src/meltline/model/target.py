@@ -12,6 +12,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.sorting import SortOrder
 
 from meltline.errors import UserError
+from meltline.model.schema_text import load_schema
 
 UNSORTED = '{"order-id":0,"fields":[]}'
 
@@ -33,7 +34,7 @@ class TableTarget:
     @cached_property
     def schema(self) -> Schema:
         try:
-            return Schema.model_validate_json(self.schema_json)
+            return load_schema(self.schema_json)
         except (ValueError, TypeError, NotImplementedError) as error:
             # a default value of nanoseconds, or a type that is newer than this version
             raise UserError(f"the schema of table {self.table} cannot be read: "

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from pyiceberg.schema import Schema
-
 from meltline.lake.evolution import Evolution, SchemaSteps, SpecSteps, evolve_table
 from meltline.lake.spec import partition_columns
 from meltline.lake.table import Table
+from meltline.model.schema_text import load_schema
 from meltline.model.table_like import TableLike
 from meltline.model.target import TableTarget
 from meltline.sinks.iceberg.follow_fields import follow_fields
@@ -38,7 +37,7 @@ def plan_evolution(
 ) -> Evolution | None:
     """What is left to do; None when that is nothing. Raises UserError when the copy cannot
     follow. `cut` are the columns (ids) that any partition spec of the copy speaks of. Pure."""
-    want = Schema.model_validate_json(like.schema_json)
+    want = load_schema(like.schema_json)
     pairing = pair(known, target.schema, want, like.living, cut)
     schema = follow_fields(known, target.schema, want, pairing)
     spec = parts(like.spec_json)

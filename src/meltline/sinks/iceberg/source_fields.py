@@ -6,9 +6,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pyiceberg.schema import Schema
-
 from meltline.model.columns import columns
+from meltline.model.schema_text import load_schema
 from meltline.model.table_like import TableLike
 from meltline.sinks.iceberg.summary import SOURCE_FIELDS, TOKEN
 
@@ -34,7 +33,7 @@ class SourceFields:
     @classmethod
     def of(cls, like: TableLike) -> SourceFields:
         """A copy that has every field of the source under its own name."""
-        schema = Schema.model_validate_json(like.schema_json)
+        schema = load_schema(like.schema_json)
         return cls(like.uuid, schema.highest_field_id,
                    {c.id: c.path for c in columns(schema.as_struct()) if not c.fixed},
                    tuple(sorted(schema.identifier_field_ids)), parts(like.spec_json))

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from pyiceberg.schema import Schema
-
 from meltline.kernels.spelling import spell_as
 from meltline.model.columns import columns
+from meltline.model.schema_text import load_schema
 
 FIRST_ABSENT_ID = 1 << 30
 """Ids for columns that the copy lacks: no file of it has them, nor will have them soon."""
@@ -79,7 +78,7 @@ def keys_in(copy_json: str, keys: Sequence[str], any_case: bool) -> tuple[str, .
 def check_names(source_json: str, copy_json: str, fields: Mapping[int, str]) -> None:
     """Raises Unlike when a name does not mean the same in both: the copy follows renamed and
     dropped columns before rows are written to it, and values compared by name would be others."""
-    ours, theirs = (columns(Schema.model_validate_json(text).as_struct())
+    ours, theirs = (columns(load_schema(text).as_struct())
                     for text in (source_json, copy_json))
     there = {column.path for column in theirs}
     for column in ours:
