@@ -8,9 +8,9 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from meltline.errors import RunError
+from meltline.kernels.arrow_schema import arrow_schema
 from meltline.kernels.changed_rows import Rows
 from meltline.kernels.document_id import document_id_sql
 from meltline.kernels.netting import survivors
@@ -62,7 +62,7 @@ class Changes:
         return pa.table(columns)
 
     def _no_rows(self, count: int) -> pa.Array:
-        arrow: pa.Schema = schema_to_pyarrow(self._view.schema, include_field_ids=True)
+        arrow: pa.Schema = arrow_schema(self._view.schema)
         return pa.nulls(count, pa.struct(list(arrow)))
 
     def _ids(self, table: pa.Table) -> pa.ChunkedArray | pa.Array:

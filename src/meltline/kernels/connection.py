@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import duckdb
 
+from meltline.kernels.variant_text import register_variant_text
+
 
 def connect(memory: str = "1GB") -> duckdb.DuckDBPyConnection:
     """A private in-memory database: one thread (Spark spreads the work), UTC, nothing fetched."""
@@ -17,4 +19,5 @@ def connect(memory: str = "1GB") -> duckdb.DuckDBPyConnection:
         }
     )
     connection.execute("SET TimeZone = 'UTC'")
+    register_variant_text(connection)
     return connection

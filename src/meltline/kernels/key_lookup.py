@@ -18,10 +18,10 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DateType, IntegerType, LongType, StringType
 from pyroaring import BitMap64
 
+from meltline.kernels.arrow_schema import field_id
 from meltline.kernels.data_file import open_data_file
 from meltline.kernels.key_match import KeyMatch, Positions
 from meltline.kernels.keys import Keys
-from meltline.kernels.projection import field_id
 from meltline.model.live_file import LiveFile
 
 AT_ONCE = 1 << 20

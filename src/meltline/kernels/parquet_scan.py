@@ -13,12 +13,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField
 
 from meltline.expressions.quoting import quote_identifier, quote_list
-from meltline.kernels.projection import field_id
+from meltline.kernels.arrow_schema import arrow_schema, field_id
 from meltline.kernels.row_hash import key_hashes_sql, row_hash_sql
 from meltline.kernels.staging import Staging
 from meltline.kernels.storage import Storage
@@ -49,7 +48,7 @@ class ParquetScan:
         self._io = io
         self._staging = Staging(io)
         self._schema = schema
-        self.arrow: pa.Schema = schema_to_pyarrow(schema, include_field_ids=True)
+        self.arrow: pa.Schema = arrow_schema(schema)
         self._simple = all(str(field.field_type) in _SIMPLE
                            or str(field.field_type).startswith("decimal")
                            for field in schema.fields)

@@ -6,20 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
-from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.table.name_mapping import NameMapping, parse_mapping_from_json
 from pyiceberg.types import NestedField
 
+from meltline.kernels.arrow_schema import arrow_schema, field_id, is_variant
+from meltline.kernels.variant_array import variant_array
+
 NAME_MAPPING = "schema.name-mapping.default"
-_ID_KEYS = (b"PARQUET:field_id", b"iceberg.id")
 
 
 class Projection:
     """Projects what was read of a file to `schema`, whose Arrow form is `arrow`."""
 
     def __init__(self, schema: Schema, properties: Mapping[str, str]) -> None:
-        self.arrow: pa.Schema = schema_to_pyarrow(schema, include_field_ids=True)
+        self.arrow: pa.Schema = arrow_schema(schema)
         text = properties.get(NAME_MAPPING)
         self._mapping = parse_mapping_from_json(text) if text else None
         self._fields: dict[int, NestedField] = dict(schema._lazy_id_to_field)  # noqa: SLF001
@@ -47,6 +48,8 @@ class Projection:
         return pa.Table.from_arrays(columns, schema=self.arrow)
 
     def _array(self, array: pa.Array, source: pa.Field, target: pa.Field) -> pa.Array:
+        if is_variant(target):
+            return variant_array(array)
         if _alike(source, target):
             return array
         if isinstance(array.type, pa.BaseExtensionType) and not isinstance(
@@ -96,15 +99,8 @@ class Projection:
         return [_mapped(field, self._mapping) for field in file]
 
 
-def field_id(field: pa.Field) -> int | None:
-    for key in _ID_KEYS:
-        if field.metadata and key in field.metadata:
-            return int(field.metadata[key])
-    return None
-
-
 def _named(field: pa.Field, id_: int) -> pa.Field:
-    return field.with_metadata({_ID_KEYS[0]: str(id_).encode()})
+    return field.with_metadata({b"PARQUET:field_id": str(id_).encode()})
 
 
 def _mapped(field: pa.Field, mapping: NameMapping) -> pa.Field:

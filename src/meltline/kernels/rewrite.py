@@ -14,11 +14,12 @@ from pyiceberg.io import FileIO
 from pyroaring import BitMap64
 
 from meltline.errors import RunError
+from meltline.kernels.arrow_schema import field_id
 from meltline.kernels.data_file import open_data_file
 from meltline.kernels.key_lookup import Specs, partition_constants
 from meltline.kernels.key_match import KeyMatch
 from meltline.kernels.keys import KeyColumns, Keys
-from meltline.kernels.projection import Projection, field_id
+from meltline.kernels.projection import Projection
 from meltline.kernels.write import TableWriter, WriteLimits
 from meltline.model import lineage
 from meltline.model.live_file import LiveFile

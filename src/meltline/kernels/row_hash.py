@@ -2,7 +2,7 @@
 
 Two 64-bit hashes that share no collision: the second one sees every value in another disguise.
 Null equals null and nothing else, NaN equals NaN, -0.0 differs from 0.0, and a map is the set of
-its entries: as Iceberg compares.
+its entries: as Iceberg compares. Variants are equal when the JSON they stand for is.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ from pyiceberg.types import (
 )
 
 from meltline.expressions.quoting import quote_identifier
+from meltline.kernels.variant_text import variant_text_sql
+from meltline.model.columns import children
+from meltline.model.variant import VariantType
 
 _NARROW = (BooleanType, IntegerType, LongType, FloatType, DoubleType, DateType, TimeType,
            TimestampType, TimestamptzType)
@@ -72,9 +75,12 @@ def _disguised(value: str, type_: IcebergType) -> str:
 
 
 def comparable(source: str, type_: IcebergType, depth: int = 0) -> str:
-    """SQL: a value whose hash does not depend on the order of a map's entries."""
-    if not _holds_map(type_):
+    """SQL: a value whose hash does not depend on the order of a map's entries, nor on the bytes
+    of a variant."""
+    if not _holds_any(type_, MapType, VariantType):
         return source
+    if isinstance(type_, VariantType):
+        return variant_text_sql(source)
     name = f"v{depth}"
     if isinstance(type_, MapType):
         entry = (f"struct_pack(k := {comparable(f'{name}.key', type_.key_type, depth + 1)}, "
@@ -91,11 +97,6 @@ def comparable(source: str, type_: IcebergType, depth: int = 0) -> str:
     return source
 
 
-def _holds_map(type_: IcebergType) -> bool:
-    if isinstance(type_, MapType):
-        return True
-    if isinstance(type_, ListType):
-        return _holds_map(type_.element_type)
-    if isinstance(type_, StructType):
-        return any(_holds_map(field.field_type) for field in type_.fields)
-    return False
+def _holds_any(type_: IcebergType, *kinds: type[IcebergType]) -> bool:
+    return isinstance(type_, kinds) or any(
+        _holds_any(field.field_type, *kinds) for field in children(type_))

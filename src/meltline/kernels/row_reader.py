@@ -78,7 +78,7 @@ def _avro(
     only: Positions | None,
 ) -> Rows:
     """Row by row: Avro data files are rare, and nothing reads them in columns."""
-    with AvroFile[Record](io.new_input(path)) as file:
+    with _avro_types(path), AvroFile[Record](io.new_input(path)) as file:
         schema = file.schema
         rows = [_plain(record, schema.as_struct()) for record in file]
     arrow: pa.Schema = schema_to_pyarrow(schema, include_field_ids=True)
@@ -133,6 +133,16 @@ def schema_with(schema: Schema, *more: NestedField) -> Schema:
     fields = {one.field_id: one for one in (*more, *schema.fields)}
     own = {one.field_id for one in schema.fields}
     return Schema(*schema.fields, *(one for id_, one in fields.items() if id_ not in own))
+
+
+@contextmanager
+def _avro_types(path: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise RunError(f"{path} cannot be read: {error}",
+                       hint="rewrite the table's files as Parquet (write.format.default, then "
+                            "CALL system.rewrite_data_files)") from error
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 from meltline.errors import UserError
 from meltline.model.history import TableHistory
 
-_WIDE = ("struct", "list", "map")
+_WIDE = ("struct", "list", "map", "variant")
 
 
 def find_identifiers(history: TableHistory, names: Sequence[str], table: str) -> tuple[int, ...]:
@@ -30,8 +30,9 @@ def _find(name: str, schemas: Sequence[dict[str, Any]], table: str) -> int:
     for schema in schemas:
         for field in schema["fields"]:
             if field["name"] == name:
-                if isinstance(field["type"], dict) and field["type"].get("type") in _WIDE:
-                    kind = field["type"]["type"]
+                type_ = field["type"]
+                kind = type_["type"] if isinstance(type_, dict) else type_
+                if kind in _WIDE:
                     raise UserError(f'identifier column "{name}" of table {table} is a {kind}',
                                     hint="name columns of single values")
                 return int(field["id"])

@@ -1,0 +1,152 @@
+"""The JSON that a variant stands for, out of its bytes, by the rules of kernels/document_json.py.
+
+Numbers keep all their digits, decimals too: a decimal in a variant mostly was a number in JSON. The
+encoding: https://github.com/apache/parquet-format/blob/master/VariantEncoding.md
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import uuid
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+_SHORT_TEXT, _OBJECT, _ARRAY = 1, 2, 3
+
+
+def variant_json(metadata: bytes, value: bytes) -> str:
+    """No limit to nesting: what is left to do waits in a list, not on the stack."""
+    names = _names(metadata)
+    made: list[str] = []
+    todo: list[int | str] = [0]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, str):
+            made.append(part)
+        elif (kind := value[part] & 3) == _OBJECT:
+            todo += reversed(_object(names, value, part))
+        elif kind == _ARRAY:
+            todo += reversed(_array(value, part))
+        else:
+            made.append(_scalar(value, part, kind))
+    return "".join(made)
+
+
+def _names(metadata: bytes) -> Sequence[str]:
+    width = (metadata[0] >> 6) + 1
+    count = _number(metadata, 1, width)
+    starts = [_number(metadata, 1 + width * (i + 1), width) for i in range(count + 1)]
+    first = 1 + width * (count + 2)
+    return [metadata[first + start:first + end].decode()
+            for start, end in pairwise(starts)]
+
+
+def _scalar(data: bytes, at: int, kind: int) -> str:
+    head = data[at] >> 2
+    if kind == _SHORT_TEXT:
+        return _text(data[at + 1:at + 1 + head])
+    if head not in _PRIMITIVES:
+        raise ValueError(f"a variant with a value of the unknown type {head}")
+    return _PRIMITIVES[head](data, at + 1)
+
+
+def _object(names: Sequence[str], data: bytes, at: int) -> list[int | str]:
+    """Texts, and between them the places of values."""
+    head = data[at] >> 2
+    wide, id_width, width = 4 if head & 16 else 1, (head >> 2 & 3) + 1, (head & 3) + 1
+    count = _number(data, at + 1, wide)
+    ids = at + 1 + wide
+    starts = ids + count * id_width
+    first = starts + (count + 1) * width
+    parts: list[int | str] = []
+    for i in range(count):
+        name = names[_number(data, ids + i * id_width, id_width)]
+        parts += (f"{',' if i else '{'}{_text(name)}:",
+                  first + _number(data, starts + i * width, width))
+    return [*parts, "}"] if count else ["{}"]
+
+
+def _array(data: bytes, at: int) -> list[int | str]:
+    """Texts, and between them the places of values."""
+    head = data[at] >> 2
+    wide, width = 4 if head & 4 else 1, (head & 3) + 1
+    count = _number(data, at + 1, wide)
+    starts = at + 1 + wide
+    first = starts + (count + 1) * width
+    parts: list[int | str] = []
+    for i in range(count):
+        parts += ("," if i else "[", first + _number(data, starts + i * width, width))
+    return [*parts, "]"] if count else ["[]"]
+
+
+def _number(data: bytes, at: int, width: int) -> int:
+    return int.from_bytes(data[at:at + width], "little")
+
+
+def _signed(data: bytes, at: int, width: int) -> int:
+    return int.from_bytes(data[at:at + width], "little", signed=True)
+
+
+def _text(text: bytes | str) -> str:
+    return json.dumps(text.decode() if isinstance(text, bytes) else text, ensure_ascii=False)
+
+
+def _float(form: str) -> Callable[[bytes, int], str]:
+    def spell(data: bytes, at: int) -> str:
+        (value,) = struct.unpack_from(form, data, at)
+        if math.isfinite(value):
+            return repr(value)
+        return '"NaN"' if math.isnan(value) else '"Infinity"' if value > 0 else '"-Infinity"'
+
+    return spell
+
+
+def _int(width: int) -> Callable[[bytes, int], str]:
+    return lambda data, at: str(_signed(data, at, width))
+
+
+def _decimal(width: int) -> Callable[[bytes, int], str]:
+    def spell(data: bytes, at: int) -> str:
+        number = _signed(data, at + 1, width)
+        digits = tuple(map(int, str(abs(number))))
+        return format(Decimal((number < 0, digits, -data[at])), "f")
+
+    return spell
+
+
+def _moment(unit: Literal["us", "ns"], zone: str = "") -> Callable[[bytes, int], str]:
+    return lambda data, at: f'"{_trimmed(np.datetime64(_signed(data, at, 8), unit))}{zone}"'
+
+
+def _time(data: bytes, at: int) -> str:
+    return f'"{_trimmed(np.datetime64(_signed(data, at, 8), "us")).partition("T")[2]}"'
+
+
+def _trimmed(moment: np.datetime64) -> str:
+    """As DuckDB spells it: no more digits of a second than there are."""
+    whole, _, fraction = str(moment).partition(".")
+    return f"{whole}.{kept}" if (kept := fraction.rstrip("0")) else whole
+
+
+def _sized(data: bytes, at: int) -> bytes:
+    return data[at + 4:at + 4 + _number(data, at, 4)]
+
+
+_PRIMITIVES: Mapping[int, Callable[[bytes, int], str]] = {
+    0: lambda *_: "null", 1: lambda *_: "true", 2: lambda *_: "false",
+    3: _int(1), 4: _int(2), 5: _int(4), 6: _int(8), 7: _float("<d"),
+    8: _decimal(4), 9: _decimal(8), 10: _decimal(16),
+    11: lambda data, at: f'"{np.datetime64(_signed(data, at, 4), "D")}"',
+    12: _moment("us", "Z"), 13: _moment("us"), 14: _float("<f"),
+    15: lambda data, at: f'"{b64encode(_sized(data, at)).decode()}"',
+    16: lambda data, at: _text(_sized(data, at)),
+    17: _time, 18: _moment("ns", "Z"), 19: _moment("ns"),
+    20: lambda data, at: f'"{uuid.UUID(bytes=data[at:at + 16])}"',
+}
