@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 
 from meltline.expressions.quoting import quote_literal
+from meltline.kernels.arrow_schema import arrow_schema
 from meltline.kernels.retype import retype_table
 from meltline.kernels.spelling import AS_IN_THE_TABLE, Spellings
 from meltline.kernels.ways import Reading, json_exact, json_fast, typed_way
@@ -50,7 +50,7 @@ class Converter:
                         for i, field in enumerate(self._fields)
                         if field.required or field.name in identifiers}
         reading = Reading(allows, spell, frozenset(identifiers))
-        self.arrow_schema = schema_to_pyarrow(schema, include_field_ids=True)
+        self.arrow_schema = arrow_schema(schema)
         if shape.kind == "json":
             self._fast = json_fast(self._fields, reading)
             self._exact = json_exact(self._fields, reading)

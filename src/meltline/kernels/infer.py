@@ -17,6 +17,8 @@ import pyarrow as pa
 from pyiceberg.schema import Schema
 from pyiceberg.types import IcebergType, ListType, StructType
 
+from meltline.kernels.arrow_schema import is_variant
+
 Guess = Any
 NULL = "null"
 TYPED = "typed"
@@ -172,16 +174,20 @@ def _of_structure(structure: Any, in_list: bool = False, depth: int = 0) -> Gues
 def guess_arrow(type_: pa.DataType) -> Guess:
     """From the type of a typed event."""
     if pa.types.is_struct(type_):
-        return {"struct": {type_.field(i).name: guess_arrow(type_.field(i).type)
-                           for i in range(type_.num_fields)}}
+        return {"struct": {field.name: _guess_field(field) for field in type_}}
     if pa.types.is_list(type_) or pa.types.is_large_list(type_):
-        return {"list": guess_arrow(type_.value_type)}
+        return {"list": _guess_field(type_.value_field)}
     if pa.types.is_decimal(type_):
         return f"decimal({type_.precision}, {type_.scale})"
     if pa.types.is_timestamp(type_):
         # never the nanosecond types: a table of format version 2 cannot have them
         return "timestamptz" if type_.tz else "timestamp"
     return _arrow_scalar(type_)
+
+
+def _guess_field(field: pa.Field) -> Guess:
+    # the text of a variant: a table of format version 2 cannot have the type
+    return "string" if is_variant(field) else guess_arrow(field.type)
 
 
 def _arrow_scalar(type_: pa.DataType) -> Guess:

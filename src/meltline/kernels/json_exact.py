@@ -27,6 +27,7 @@ from pyiceberg.types import (
     TimestamptzNanoType,
     TimestamptzType,
     TimeType,
+    UnknownType,
     UUIDType,
 )
 
@@ -36,6 +37,7 @@ from meltline.kernels.extraction import RAW, extract_sql, places, unwrap_sql
 from meltline.kernels.nested import list_of, map_of, struct_of
 from meltline.kernels.spelling import AS_IN_THE_TABLE, Spellings, absent_sql, pick_sql
 from meltline.kernels.sql_types import write_default_sql
+from meltline.model.variant import VariantType
 
 _INTEGRAL: dict[type, str] = {IntegerType: "INTEGER", LongType: "BIGINT"}
 _FLOATING: dict[type, str] = {FloatType: "FLOAT", DoubleType: "DOUBLE"}
@@ -49,6 +51,11 @@ def exact(
 ) -> str:
     """SQL: the raw JSON `value` as `type_`, or NULL. `depth` keeps lambda names apart."""
     value = f"({value}::VARCHAR)"  # a cast from JSON itself would convert: true to 1, "3" to 3
+    if isinstance(type_, VariantType):
+        raise UserError("a column of the type variant takes variants alone",
+                        hint="write to a table in which the column is a string, or leave it out")
+    if isinstance(type_, UnknownType):
+        return "NULL"
     kind: type = type(type_)
     if kind in _INTEGRAL:
         return _integral(value, _INTEGRAL[kind])

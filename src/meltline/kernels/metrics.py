@@ -71,7 +71,9 @@ def _columns(
     for group in (footer.row_group(number) for number in range(footer.num_row_groups)):
         for place in range(footer.num_columns):
             column = group.column(place)
-            yield column, plan[ids[column.path_in_schema]]
+            # the parts of a variant are no columns of the table
+            if (id_ := ids.get(column.path_in_schema)) is not None:
+                yield column, plan[id_]
 
 
 class _Bounds:

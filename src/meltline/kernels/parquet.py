@@ -15,8 +15,10 @@ from pyiceberg.io import FileIO
 from pyiceberg.schema import Schema
 from pyiceberg.types import DoubleType, FloatType
 
+from meltline.kernels.arrow_schema import variant_ids
 from meltline.kernels.metrics import file_metrics
 from meltline.kernels.metrics_modes import metrics_properties
+from meltline.kernels.variant_stream import VariantStream
 from meltline.kernels.write_settings import WriteSettings, write_settings
 
 DATA: Mapping[str, Any] = {"content": "data"}
@@ -50,10 +52,11 @@ class ParquetFile:
         self._order_id = order_id
         self._schema = schema
         self._properties = metrics_properties(schema, properties, searched)
-        self._stream = io.new_output(path).create(overwrite=True)
+        self._stream = VariantStream(io.new_output(path).create(overwrite=True),
+                                     variant_ids(schema))
         self._footers: list[pq.FileMetaData] = []
         self._writer = pq.ParquetWriter(
-            self._stream, arrow_schema, metadata_collector=self._footers,
+            self._stream.sink, arrow_schema, metadata_collector=self._footers,
             store_decimal_as_integer=True,
             # Arrow's own types are ours alone: a reader that believes them may know fewer of them
             store_schema=False,
@@ -70,7 +73,8 @@ class ParquetFile:
         return int(self._stream.tell())
 
     def close(self, spec_id: int, partition: list[Any]) -> ClosedParquet:
-        self._writer.close()
+        with self._stream.marked():
+            self._writer.close()
         size = int(self._stream.tell())
         self._stream.close()
         footer = self._footers[0]

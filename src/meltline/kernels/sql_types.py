@@ -21,6 +21,7 @@ _NAMES = {
     "double": "DOUBLE", "string": "VARCHAR", "date": "DATE", "time": "TIME",
     "timestamp": "TIMESTAMP", "timestamptz": "TIMESTAMP WITH TIME ZONE",
     "binary": "BLOB", "timestamp_ns": "TIMESTAMP_NS",
+    "variant": "VARIANT",
 }  # fmt: skip
 
 

@@ -16,7 +16,9 @@ from pyiceberg.types import (
     IcebergType,
     ListType,
     MapType,
+    StringType,
     StructType,
+    UnknownType,
     UUIDType,
 )
 
@@ -25,6 +27,7 @@ from meltline.kernels.json_exact import exact, uuid_bytes
 from meltline.kernels.nested import list_of, map_of, struct_of
 from meltline.kernels.spelling import AS_IN_THE_TABLE, Spellings
 from meltline.kernels.sql_types import sql_type, write_default_sql
+from meltline.kernels.variant_text import variant_text_sql
 
 _WIDENS = {("INTEGER", "long"), ("SMALLINT", "long"), ("TINYINT", "long"), ("SMALLINT", "int"),
            ("TINYINT", "int"), ("FLOAT", "double")}
@@ -55,8 +58,14 @@ class _Typed:
     def _scalar(self, source: str, have: str, want: IcebergType, depth: int) -> str:
         if isinstance(want, UUIDType) and have == "UUID":
             return uuid_bytes(source)
+        if isinstance(want, UnknownType):
+            return "NULL"
         if sql_type(want) == have:
             return source
+        if have == "VARIANT":
+            text = variant_text_sql(source)
+            # a text takes any JSON, as it is written
+            return text if isinstance(want, StringType) else exact(text, want, depth, self._spell)
         if (have, str(want)) in _WIDENS:
             return f"{source}::{sql_type(want)}"
         if have == "BLOB" and isinstance(want, FixedType):

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from pyiceberg.io.pyarrow import schema_to_pyarrow
 
+from meltline.kernels.arrow_schema import arrow_schema
 from meltline.kernels.parquet import DATA, ClosedParquet, ParquetFile
 from meltline.kernels.partition import Partitioner
 from meltline.kernels.sort import RowOrder
@@ -63,7 +63,7 @@ class TableWriter:
         self._file_size = settings.target_file_size
         self._searched = searched_columns(target)
         self._io = open_storage(target.io_properties)
-        self._arrow_schema = schema_to_pyarrow(target.schema, include_field_ids=True)
+        self._arrow_schema = arrow_schema(target.schema)
         self._partitioner = Partitioner(target.schema, target.spec)
         # deletes have their own columns: the order is one of rows
         self._order = RowOrder(target.schema, target.sort_order) if content == DATA else None

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 
 from meltline.engine.report import SinkReport
 from meltline.engine.work import TaskPlace
+from meltline.kernels.arrow_schema import arrow_schema
 from meltline.kernels.collapse import OP, collapse
 from meltline.kernels.connection import connect
 from meltline.kernels.parquet import equality_deletes
@@ -66,7 +66,7 @@ class ChangeWriter:
 
     def _rows(self, rows: pa.Table) -> tuple[str, ...]:
         writer = TableWriter(self.target, path_prefix(self.target, self.place), self.limits)
-        schema = schema_to_pyarrow(self.target.schema, include_field_ids=True)
+        schema = arrow_schema(self.target.schema)
         writer.add(pa.Table.from_arrays(rows.columns, schema=schema))
         return file_reports(self.target, self.place, self.batch_id, writer.finish())
 
@@ -77,7 +77,7 @@ class ChangeWriter:
         ids = [field.field_id for field in schema.fields]
         writer = TableWriter(target, path_prefix(target, self.place) + "-deletes", self.limits,
                              equality_deletes(ids))
-        arrow = schema_to_pyarrow(schema, include_field_ids=True)
+        arrow = arrow_schema(schema)
         writer.add(pa.Table.from_arrays([keys.column(name) for name in arrow.names], schema=arrow))
         return file_reports(target, self.place, self.batch_id, writer.finish(), EQUALITY_DELETES)
 
@@ -90,5 +90,5 @@ def key_schema(schema: Schema, identifiers: Sequence[str]) -> Schema:
 
 def change_schema(schema: Schema) -> pa.Schema:
     """Rows of the table with their operation. A deleted row has nothing but its key."""
-    arrow = schema_to_pyarrow(schema, include_field_ids=False)
-    return pa.schema([*(pa.field(f.name, f.type) for f in arrow), pa.field(OP, pa.int8())])
+    fields = [field.with_nullable(True) for field in arrow_schema(schema)]
+    return pa.schema([*fields, pa.field(OP, pa.int8())])

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from meltline.engine.epoch import Epoch
 from meltline.engine.sink import Published
 from meltline.engine.token import Token
 from meltline.engine.work import TaskPlace
+from meltline.kernels.arrow_schema import arrow_schema
 from meltline.kernels.write import TableWriter, WriteLimits
 from meltline.lake.catalog import Catalog
 from meltline.lake.table import Table
@@ -73,7 +73,7 @@ class OpenIcebergLetters:
     def __init__(self, settings: IcebergLetterWriter, place: TaskPlace) -> None:
         self._settings = settings
         self._place = place
-        self._schema = schema_to_pyarrow(settings.target.schema, include_field_ids=True)
+        self._schema = arrow_schema(settings.target.schema)
         self._writer: TableWriter | None = None
 
     def add(self, letters: pa.Table) -> None:

@@ -33,6 +33,7 @@ from meltline.sinks.iceberg.publish import Publisher, find_published, load_token
 from meltline.sinks.iceberg.source_fields import SourceFields
 from meltline.sinks.iceberg.still_valid import Written, check_still_valid, written_for
 from meltline.sinks.iceberg.summary import SOURCE_FIELDS, token_key
+from meltline.sinks.iceberg.variant_columns import refuse_variants
 from meltline.sinks.iceberg.writer import IcebergWriter
 
 
@@ -62,7 +63,9 @@ class OneTable:
             check_properties(self.identifier, {**self._block.table_properties,
                                                **self._block.write_properties})
             return
-        self._target(table)
+        target = self._target(table)
+        if self._like is like_nothing:
+            refuse_variants(target)
         if self._block.identifier_columns or self._like is like_nothing:
             # else the source says which, when the first epoch is planned
             self._deletes(table)
