@@ -8,7 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from pyspark.sql.types import VariantVal
+
 from meltline.engine.rounds import bucket_split
+from meltline.kernels.variant_json import variant_json
 from meltline.model.plan import Plan, Position, Split
 from meltline.sources.iceberg.reader import IcebergReader
 from meltline.sources.iceberg.settings import TableSettings
@@ -116,6 +119,10 @@ def rows_at(warehouse: Warehouse, identifier: str, snapshot_id: int) -> list[Row
 def plain(value: Any) -> Any:
     """Values that compare the same, whether Spark or Arrow made them. Columns that are null are
     left out: a row keeps its image from before a column was added or dropped."""
+    if isinstance(value, VariantVal):
+        return variant_json(bytes(value.metadata), bytes(value.value))
+    if isinstance(value, Mapping) and value.keys() == {"metadata", "value"}:
+        return variant_json(value["metadata"], value["value"])
     if isinstance(value, Mapping):
         return {key: plain(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):
