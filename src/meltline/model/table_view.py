@@ -41,7 +41,7 @@ class TableView:
 
     @cached_property
     def schema(self) -> Schema:
-        return parse_schema(self.schema_json, self.table)
+        return readable_schema(self.schema_json, self.table)
 
     @cached_property
     def identifier_fields(self) -> tuple[NestedField, ...]:
@@ -71,12 +71,17 @@ class TableView:
 
 
 def parse_schema(text: str, table: str) -> Schema:
-    """Raises UserError for a column of a type that cannot be read."""
+    """Raises UserError for a column of a type that nobody knows."""
     try:
-        schema = load_schema(text)
+        return load_schema(text)
     except ValueError as error:
         raise UserError(f"table {table} has a column of a type that cannot be read: {error}"
                         ) from error
+
+
+def readable_schema(text: str, table: str) -> Schema:
+    """For rows that are read: types that are known, but not read, are an error too."""
+    schema = parse_schema(text, table)
     for column in columns(schema.as_struct()):
         if isinstance(column.type, GeometryType | GeographyType):
             raise UserError(f'column "{column.path}" of table {table} has the type {column.type}, '

@@ -8,12 +8,24 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyiceberg.types import ListType, MapType, NestedField, StringType, StructType
+from pyiceberg.types import (
+    DoubleType,
+    IcebergType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    StringType,
+    StructType,
+    UnknownType,
+)
 
+from meltline.errors import UserError
 from meltline.kernels.arrow_schema import VARIANT, variant_field
 from meltline.kernels.connection import connect
 from meltline.kernels.document_json import object_json
 from meltline.kernels.row_hash import row_hash_sql
+from meltline.kernels.typed import typed
 from meltline.kernels.variant_json import variant_json
 from meltline.kernels.variant_text import variant_text_sql
 from meltline.model.variant import VariantType
@@ -109,3 +121,21 @@ def test_documents_keep_every_digit(made: str, type_: str, text: str) -> None:
             object_json("r", {"a": type_, "b": "INTEGER"}), made, type_), encode({"x": [number]}))
     expected = text.format(f'{{"x":[{digits}]}}') if "{}" in text else text
     assert document == f'{{"a":{expected},"b":7}}'
+
+
+@pytest.mark.parametrize(("want", "values"), [
+    (StringType(), ['{"a":1.5}', "7", '"x"', "null", None]),
+    (LongType(), [None, 7, None, None, None]),
+    (StructType(NestedField(2, "a", DoubleType())), [{"f0": 1.5}, None, None, None, None]),
+    (UnknownType(), [None] * 5),
+])
+def test_variants_in_columns_of_other_types(want: IcebergType, values: list[Any]) -> None:
+    found = query(typed("v", "VARIANT", want), encode({"a": 1.5}), encode(7), encode("x"),
+                  encode(None), None)
+    assert found == values
+
+
+def test_only_variants_become_variants() -> None:
+    assert typed("v", "VARIANT", VariantType()) == "v"
+    with pytest.raises(UserError, match="takes variants alone"):
+        typed("v", "JSON", VariantType())

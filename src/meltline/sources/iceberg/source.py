@@ -17,7 +17,7 @@ from meltline.model.content import FileChange
 from meltline.model.history import Snapshot, TableHistory
 from meltline.model.plan import Plan, Position, Split
 from meltline.model.table_like import TableLike
-from meltline.model.table_view import TableView, parse_schema
+from meltline.model.table_view import TableView, parse_schema, readable_schema
 from meltline.sources.iceberg.alignment import NO_SNAPSHOT, Alignment, empty_snapshot
 from meltline.sources.iceberg.ancestry import (
     REPLACE,
@@ -64,7 +64,7 @@ class IcebergSource:
         history = self._history()
         find_head(history, self._settings.ref, self._settings.table)
         ids = find_identifiers(history, self._settings.identifier_columns, self._settings.table)
-        parse_schema(history.schemas[history.current_schema_id], self._settings.table)
+        readable_schema(history.schemas[history.current_schema_id], self._settings.table)
         if not ids and history.format_version < 3:
             log.warning(
                 "table has no identifier_columns: it can only be appended to, and a snapshot that "
