@@ -30,7 +30,8 @@ def _object(source: str, fields: Mapping[str, DuckDBPyType], depth: int) -> str:
     values = {name: _value(f"{source}.{quote_identifier(name)}", type_, depth)
               for name, type_ in fields.items()}
     if any(map(_holds_variant, fields.values())):
-        return object_text(values)
+        return object_text({name: value if _holds_variant(fields[name]) else f"to_json({value})"
+                            for name, value in values.items()})
     parts = [f"{quote_literal(name)}, {value}" for name, value in values.items()]
     return f"json_object({', '.join(parts)})"
 
