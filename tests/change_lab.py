@@ -32,6 +32,8 @@ class ChangeLab:
     sinks: Sequence[Json] = field(default_factory=lambda: [{"file": {"path": "out"}}])
     source: Json = field(default_factory=dict)
     extra: Json = field(default_factory=dict)
+    application_keys: Json = field(default_factory=dict)
+    """Beside the pipeline."""
 
     def catalog(self) -> Json:
         return {"name": self.warehouse.name, **self.warehouse.properties}
@@ -40,7 +42,7 @@ class ChangeLab:
         source = {"catalog": self.catalog(), "polling_interval": "200ms",
                   "tables": list(self.tables), **self.source}
         file = self.base / "lab.yaml"
-        file.write_text(json.dumps({"lab": {
+        file.write_text(json.dumps({**self.application_keys, "lab": {
             "source": {"iceberg": source}, "sink": list(self.sinks),
             "ledger": {"sqlite": {"path": "ledger.db"}}, **self.extra}}))
         return file

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,8 +33,11 @@ class Cluster:
 
 
 @contextmanager
-def started(folder: Path) -> Iterator[Cluster]:
+def started(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Cluster]:
+    """`settings` are Spark's own, for the master and the workers."""
     port, ui, *worker_uis = free_ports(4)
+    lines = [f"{key} {value}\n" for key, value in (settings or {}).items()]
+    (folder / "spark-defaults.conf").write_text("".join(lines))
     address = f"spark://{LOOPBACK}:{port}"
     with ExitStack() as stack:
         master_log = folder / "master.log"
@@ -59,7 +62,7 @@ def _launch(
     environment = {**os.environ, "SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": LOOPBACK,
                    "SPARK_NO_DAEMONIZE": "1", "JAVA_HOME": str(java.resolve().parent.parent),
                    "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_DIRS": str(folder),
-                   "SPARK_WORKER_DIR": str(folder)}
+                   "SPARK_WORKER_DIR": str(folder), "SPARK_CONF_DIR": str(folder)}
     command = [str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}", *arguments]
     with log.open("wb") as output:
         process = subprocess.Popen(command, env=environment, cwd=folder, stdout=output,

@@ -52,11 +52,13 @@ class Run:
 
 
 def start_run(
-    file: Path, crash_at: str | None = None, once: bool = True, options: Sequence[str] = ()
+    file: Path, crash_at: str | None = None, once: bool = True, options: Sequence[str] = (),
+    module: str = "meltline.cli.main",
 ) -> Run:
-    """The pipelines of a file, in its folder."""
-    environment = {**os.environ, **({VARIABLE: crash_at} if crash_at else {})}
-    command = [sys.executable, "-m", "meltline.cli.main", "run", str(file),
+    """The pipelines of a file, in its folder. `module` may be one of the tests' own."""
+    environment = {**os.environ, **({VARIABLE: crash_at} if crash_at else {}),
+                   "PYTHONPATH": str(Path(__file__).parent.parent)}
+    command = [sys.executable, "-m", module, "run", str(file),
                *(["--once"] if once else []), *options]
     log = file.parent / f"run-{uuid.uuid4().hex[:8]}.log"
     with log.open("wb") as stream:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from pyspark.sql.types import VariantVal
 
-from meltline.engine.rounds import bucket_split
+from meltline.engine.rounds import Piece
 from meltline.kernels.variant_json import variant_json
 from meltline.model.plan import Plan, Position, Split
 from meltline.sources.iceberg.reader import IcebergReader
 from meltline.sources.iceberg.settings import TableSettings
 from meltline.sources.iceberg.source import IcebergSource
 from meltline.sources.iceberg.units import Limits
+from meltline.spark.arrivals import Arrivals
 from tests.warehouse import Warehouse
 
 Row = dict[str, Any]
@@ -35,20 +35,23 @@ def read_split(reader: IcebergReader, splits: Sequence[Split]) -> Iterator[Row]:
                 yield from table.to_pylist()
         return
     buckets = reader.buckets(splits[0])
-    found = _grouped(piece for split in splits for piece in reader.scatter(0, split, ()))
-    for round_ in range(1, reader.rounds(splits[0])):
-        found = _grouped(piece for bucket, pieces in found.items() for piece in reader.scatter(
-            round_, bucket_split(bucket, buckets), pieces))
-    for pieces in found.values():
-        for _, table in reader.gather(pieces):
-            yield from table.to_pylist()
+    found = _met([reader.scatter(split) for split in splits])
+    for _ in range(1, reader.rounds(splits[0])):
+        found = _met([reader.scatter_again(group, buckets)
+                      for arrivals in found for group in arrivals.groups()])
+    for arrivals in found:
+        for group in arrivals.groups():
+            for _, table in reader.gather([piece for _, piece in group]):
+                yield from table.to_pylist()
 
 
-def _grouped(pieces: Iterator[tuple[int, bytes]]) -> dict[int, list[bytes]]:
-    met: dict[int, list[bytes]] = defaultdict(list)
-    for bucket, piece in pieces:
-        met[bucket].append(piece)
-    return met
+def _met(sent: Sequence[Iterator[Piece]], tasks: int = 2) -> list[Arrivals]:
+    """A few bytes in memory, a few at once: all ways that pieces go are gone."""
+    found = [Arrivals(held=1 << 14, together=1 << 13) for _ in range(tasks)]
+    for origin, pieces in enumerate(sent):
+        for number, (bucket, piece) in enumerate(pieces):
+            found[bucket % tasks].add(bucket, (origin, number), piece)
+    return found
 
 
 def read_plans(

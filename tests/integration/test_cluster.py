@@ -6,13 +6,54 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from tests.catalogs import Properties
+from tests.change_lab import ChangeLab
 from tests.cluster import started
 from tests.lab import Lab
+from tests.process import Run, start_run
 from tests.shop import ORDERS, PAID, ROUTES, Shop, check_books
 from tests.waiting import wait_for_end, wait_until
+from tests.warehouse import Warehouse
+
+SECRET = "nobody-may-read-this"
+ENCRYPTED = {"spark.authenticate": "true", "spark.authenticate.secret": SECRET,
+             "spark.network.crypto.enabled": "true", "spark.io.encryption.enabled": "true"}
+
+
+def test_changes_go_through_an_encrypted_shuffle(
+    tmp_path: Path, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse.sql("CREATE TABLE {c}.shop.orders (id BIGINT, v STRING) USING iceberg")
+    for start in (0, 50):
+        warehouse.sql(f"INSERT INTO {{c}}.shop.orders SELECT id, 'a' FROM range({start}, "
+                      f"{start + 50})")
+    table = {"table_name": "shop.orders", "identifier_columns": ["id"]}
+    folder, elsewhere = tmp_path / "cluster", tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere.mkdir()
+    lab, stranger = (ChangeLab(base, warehouse, [table]) for base in (tmp_path, elsewhere))
+    monkeypatch.setenv("SPARK_SECRET", SECRET)
+    with started(folder, ENCRYPTED) as cluster:
+        def run(lab: ChangeLab, secret: str) -> Run:
+            config = {**ENCRYPTED, "spark.executor.memory": "1g",
+                      "spark.authenticate.secret": secret}
+            lab.application_keys["spark"] = {"master": cluster.master, "config": config}
+            return start_run(lab.write_config(), module="tests.small_tasks")
+
+        other = run(stranger, "wrong")  # is refused for a minute before it gives up
+        assert (first := run(lab, "${env:SPARK_SECRET}")).wait() == 0, first.said
+        warehouse.sql("UPDATE {c}.shop.orders SET v = 'b' WHERE id % 40 = 7")
+        assert (second := run(lab, "${env:SPARK_SECRET}")).wait() == 0, second.said
+        assert other.wait() == 1, other.said
+    assert "Spark did not start: All masters are unresponsive" in other.said
+    assert SECRET not in first.said + second.said + other.said
+    changes = lab.changes()
+    assert sorted(change[2]["id"] for change in changes[:100]) == list(range(100))
+    assert sorted(changes[100:]) == [
+        ("UPDATE_AFTER", str(id_), {"id": id_, "v": "b"}) for id_ in (47, 7, 87)]
 
 
 def test_a_worker_lost_in_mid_epoch_changes_nothing(

@@ -7,18 +7,19 @@ in the order of the splits they came from, however Spark moved them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from meltline.model.event import Shape
+from meltline.model.event import ORD, Shape
 from meltline.model.plan import Split
 
 Piece = tuple[int, bytes]
 """A bucket, and what goes there."""
 Events = Iterator[tuple[Shape, pa.Table]]
+BUCKETS_PER_TASK = 8
 
 
 @runtime_checkable
@@ -31,27 +32,44 @@ class ExchangingReader(Protocol):
     def buckets(self, split: Split) -> int:
         """Into how many buckets, the same for every split."""
 
-    def scatter(self, round_: int, split: Split, pieces: Sequence[bytes]) -> Iterator[Piece]:
-        """Round 0 gets a split of the plan. Later rounds get what the round before sent to one
-        bucket, and a split whose data is that `bucket` and how many `buckets` there are."""
+    def scatter(self, split: Split) -> Iterator[Piece]:
+        """The first round: what is found in a split of the plan."""
+
+    def scatter_again(self, pieces: Sequence[Piece], buckets: int) -> Iterator[Piece]:
+        """A later round: gets all that the round before sent to some of the buckets."""
 
     def gather(self, pieces: Sequence[bytes]) -> Events:
-        """The events of one bucket, from what the last round sent to it."""
+        """The events of some buckets, from all that the last round sent to them."""
+
+
+def tasks_for(buckets: int, parallelism: int) -> int:
+    """How many tasks share the buckets: a task costs more than a bucket that holds little."""
+    return min(buckets, max(parallelism, -(-buckets // BUCKETS_PER_TASK)))
 
 
 def read_alone(reader: ExchangingReader, split: Split) -> Events:
     """All rounds in one task, for a plan of one split."""
     buckets = reader.buckets(split)
-    found = _grouped(reader.scatter(0, split, ()))
-    for round_ in range(1, reader.rounds(split)):
-        found = _grouped(piece for bucket in sorted(found) for piece in reader.scatter(
-            round_, bucket_split(bucket, buckets), found[bucket]))
-    for bucket in sorted(found):
-        yield from reader.gather(found[bucket])
+    found = _grouped(reader.scatter(split))
+    for _ in range(1, reader.rounds(split)):
+        found = _grouped(piece for bucket in sorted(found) for piece in reader.scatter_again(
+            [(bucket, content) for content in found[bucket]], buckets))
+    return numbered(reader.gather(found[bucket]) for bucket in sorted(found))
 
 
-def bucket_split(bucket: int, buckets: int) -> Split:
-    return Split({"bucket": bucket, "buckets": buckets})
+def numbered(parts: Iterable[Events]) -> Events:
+    """One after the other. Each counts its events from 0 on: here they are counted through."""
+    first = 0
+    for part in parts:
+        count = 0
+        for shape, chunk in part:
+            count += chunk.num_rows
+            if first:
+                at = chunk.schema.get_field_index(ORD)
+                shifted = pc.add(chunk.column(at), first)
+                chunk = chunk.set_column(at, ORD, shifted)
+            yield shape, chunk
+        first += count
 
 
 def _grouped(pieces: Iterator[Piece]) -> dict[int, list[bytes]]:
@@ -59,28 +77,3 @@ def _grouped(pieces: Iterator[Piece]) -> dict[int, list[bytes]]:
     for bucket, piece in pieces:
         buckets[bucket].append(piece)
     return buckets
-
-
-@dataclass
-class Gathered:
-    """A SplitReader over what one bucket received. Made and used inside one task."""
-
-    reader: ExchangingReader
-    pieces: Sequence[bytes] = field(repr=False)
-
-    @property
-    def skipped_files(self) -> int:
-        return int(getattr(self.reader, "skipped_files", 0))
-
-    @property
-    def duplicate_keys(self) -> int:
-        return int(getattr(self.reader, "duplicate_keys", 0))
-
-    def shape(self) -> Shape:
-        raise NotImplementedError("the shape is asked of the reader itself")
-
-    def open(self, split: Split) -> Events:  # noqa: ARG002
-        return self.reader.gather(self.pieces)
-
-    def line_numbers(self, split: Split, ords: Sequence[int]) -> list[int]:  # noqa: ARG002
-        return list(ords)

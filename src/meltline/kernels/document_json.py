@@ -37,7 +37,8 @@ def _object(source: str, fields: Mapping[str, DuckDBPyType], depth: int) -> str:
 
 
 def _value(source: str, type_: DuckDBPyType, depth: int) -> str:
-    """SQL: a value as JSON, NULL for null."""
+    """SQL: a value as JSON, or one that becomes the right JSON inside of something else. NULL for
+    null."""
     nested = type_.id in ("struct", "list", "array", "map")
     inner: dict[str, Any] = dict(type_.children) if nested else {}
     item = f"x{depth}"
@@ -74,12 +75,12 @@ def _scalar(source: str, type_: str) -> str:
         return variant_text_sql(source)
     if type_ in ("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT",
                  "UINTEGER", "UBIGINT", "HUGEINT", "VARCHAR"):
-        return f"to_json({source})"
+        return source  # made JSON by itself it would be parsed again
     if type_ in _FLOATS:
         names = "WHEN 'nan' THEN 'NaN' WHEN 'inf' THEN 'Infinity' ELSE '-Infinity'"
         return (f"CASE WHEN isfinite({source}) THEN to_json({source}) "
                 f"ELSE to_json(CASE {source}::VARCHAR {names} END) END")
-    return f"to_json({_text(source, DuckDBPyType(type_))})"
+    return _text(source, DuckDBPyType(type_))
 
 
 def _text(source: str, type_: DuckDBPyType) -> str:

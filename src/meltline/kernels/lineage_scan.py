@@ -40,6 +40,7 @@ class LineageScan:
         self._narrow = [field for field in fields if field not in keys
                         and not isinstance(field.field_type, StringType | BinaryType)]
         self._base = base
+        self._told = self._narrow if len(self._narrow) <= TELLING else []
 
     def added(self, files: Sequence[DataFile]) -> pa.Table:
         """New and updated rows, with the id that an updated one has kept, else null."""
@@ -68,7 +69,8 @@ class LineageScan:
         names = {KEPT_ID: "id", **self._names(self._narrow)}
         self._connection.register(
             "lineage_updated", updated.select(list(names)).rename_columns(list(names.values())))
-        narrow = self._telling(removed)
+        self._told = self._told or self._telling(removed)
+        narrow = self._told or self._narrow
         old = self._rows(removed, narrow)
         found = self._run(updated_sql(old, self._key_fields, [
             (self._narrow.index(field), field) for field in narrow]))
@@ -85,18 +87,17 @@ class LineageScan:
         return None if missing < 0 else found
 
     def _telling(self, removed: Sequence[DataFile]) -> list[NestedField]:
-        """The narrow columns that have changed most often in the first of the files. They need
-        not be the right ones for the others: a row that they do not tell of is read whole."""
+        """The narrow columns that have changed most often in the first of the files, none when
+        that does not tell. They need not be the right ones for the others: a row that they do not
+        tell of is read whole."""
         rows = self._rows(removed[:1], self._narrow)
         counts = ", ".join(
             f"count(*) FILTER ({differs_sql(f'o.c{i}', f'u.c{i}', field)})"
             for i, field in enumerate(self._narrow))
-        if len(self._narrow) <= TELLING:
-            return self._narrow
         (often,) = self._connection.sql(
             f"SELECT {counts} FROM ({rows}) o JOIN lineage_updated u ON o.id = u.id").fetchall()
         order = sorted(range(len(often)), key=lambda i: -often[i])
-        return [self._narrow[i] for i in order if often[i]][:TELLING] or self._narrow
+        return [self._narrow[i] for i in order if often[i]][:TELLING]
 
     def _names(self, narrow: Sequence[NestedField]) -> dict[str, str]:
         """Columns under names that no other ones have."""

@@ -27,7 +27,8 @@ from meltline.kernels.row_hash import differs_sql
 from meltline.model.content import DataFile
 
 _PLACES = ("file", "pos", "old_file", "old_pos")
-_NO_ROWS = pa.table({name: pa.array([], pa.int64()) for name in _PLACES})
+_RESULT = ("n.file_index AS file, n.file_row_number AS pos, "
+           "o.file_index AS old_file, o.file_row_number AS old_pos")
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,19 @@ class Twins:
 
     old: tuple[DataFile, ...]
     new: DataFile
+
+
+@dataclass(frozen=True)
+class Differing:
+    """Rows that differ. `places`: `file`, the index of the new file, and `pos`; `old_file`, an
+    index into all the old files, and `old_pos`. `rows` are the new ones where they were at hand."""
+
+    places: pa.Table
+    rows: pa.Table | None = None
+
+    def filter(self, mask: pa.ChunkedArray) -> Differing:
+        rows = None if self.rows is None else self.rows.filter(mask)
+        return Differing(self.places.filter(mask), rows)
 
 
 class TwinScan:
@@ -50,10 +64,9 @@ class TwinScan:
         self._fields = {field.name: field for field in fields}
         self._keys = [field.name for field in keys]
 
-    def changed(self, twins: Sequence[Twins]) -> tuple[set[int], pa.Table]:
-        """Which ones are twins indeed (by index), and the rows that differ in them: `file`, the
-        index of the new file, and `pos`; `old_file`, an index into all the old files, and
-        `old_pos`. Twins have the same key, never null, in every place."""
+    def changed(self, twins: Sequence[Twins]) -> tuple[set[int], list[Differing]]:
+        """Which ones are twins indeed (by index), and the rows that differ in them. Twins have the
+        same key, never null, in every place."""
         by_columns: dict[tuple[str, ...], list[int]] = defaultdict(list)
         for index, one in enumerate(twins):
             columns = self._unequal(one)
@@ -67,7 +80,7 @@ class TwinScan:
             rest = [name for name in columns if name not in self._keys]
             if alike and rest:
                 found.append(self._differing(twins, alike, rest))
-        return real, pa.concat_tables(found) if found else _NO_ROWS
+        return real, found
 
     def _unequal(self, twins: Twins) -> tuple[str, ...] | None:
         """Columns in which the files differ, by their bytes. None: they cannot be twins."""
@@ -88,18 +101,20 @@ class TwinScan:
 
     def _differing(
         self, twins: Sequence[Twins], members: Sequence[int], columns: Sequence[str]
-    ) -> pa.Table:
-        found = self._compare(
-            twins, members, "n.file_index AS file, n.file_row_number AS pos, "
-            "o.file_index AS old_file, o.file_row_number AS old_pos", columns)
+    ) -> Differing:
+        whole = 2 * len(columns) >= len(self._fields)  # to read them again would cost more
+        names = [f", n.{quote_identifier(name)}" for name in self._fields] if whole else []
+        found = self._compare(twins, members, _RESULT + "".join(names), columns)
+        rows = found.select(list(range(len(_PLACES), found.num_columns)))
         firsts = [0, *accumulate(len(one.old) for one in twins)]
         old = [firsts[index] + place for index in members
                for place in range(len(twins[index].old))]
-        return pa.table([
-            pa.array(members, pa.int64()).take(found.column("file").combine_chunks()),
-            found.column("pos").cast(pa.int64()),
-            pa.array(old, pa.int64()).take(found.column("old_file").combine_chunks()),
-            found.column("old_pos").cast(pa.int64())], names=_PLACES)
+        return Differing(pa.table([
+            pa.array(members, pa.int64()).take(found.column(0).combine_chunks()),
+            found.column(1).cast(pa.int64()),
+            pa.array(old, pa.int64()).take(found.column(2).combine_chunks()),
+            found.column(3).cast(pa.int64())], names=_PLACES),
+            rows.rename_columns(list(self._fields)).cast(self._scan.arrow) if whole else None)
 
     def _compare(
         self, twins: Sequence[Twins], members: Sequence[int], result: str, columns: Sequence[str]
@@ -132,9 +147,27 @@ def unequal_columns(
     if len(before) > 1 or any("." in name for name in columns):
         return tuple(columns)
     with before[0].mapped() as old_bytes, after.mapped() as new_bytes:
-        return tuple(name for name in columns if before[0].kind(name) != after.kind(name) or any(
-            old_bytes[a] != new_bytes[b] for a, b in zip(
-                before[0].spans(name), after.spans(name), strict=True)))
+        return tuple(name for name in columns
+                     if not _same(before[0], after, name, old_bytes, new_bytes))
+
+
+def _same(before: _Footer, after: _Footer, name: str, old: mmap.mmap, new: mmap.mmap) -> bool:
+    """Chunks of the same kind and the same bytes hold the same values."""
+    pairs = list(zip(before.chunks(name), after.chunks(name), strict=False))
+    return (before.level(name) == after.level(name)
+            and len(pairs) == before.groups == after.groups
+            and all(a.total_compressed_size == b.total_compressed_size for a, b in pairs)
+            and all(_kind(a) == _kind(b) and old[_span(a)] == new[_span(b)] for a, b in pairs))
+
+
+def _kind(chunk: Any) -> tuple[object, ...]:
+    return chunk.num_values, chunk.physical_type, chunk.compression
+
+
+def _span(chunk: Any) -> slice:
+    pages = chunk.data_page_offset
+    start = min(pages, chunk.dictionary_page_offset or pages)
+    return slice(start, start + chunk.total_compressed_size)
 
 
 class _Footer:
@@ -143,32 +176,25 @@ class _Footer:
     def __init__(self, path: str) -> None:
         self._path = path
         self._data = pq.read_metadata(path)
-        self._places = {self._data.schema.column(place).path: place
-                        for place in range(self._data.num_columns)}
+        self._columns = [self._data.schema.column(place) for place in range(self._data.num_columns)]
+        self._places = {column.path: place for place, column in enumerate(self._columns)}
+        self._groups = [self._data.row_group(group) for group in range(self._data.num_row_groups)]
         self.count: int = self._data.num_rows
+        self.groups = len(self._groups)
 
-    def kind(self, name: str) -> tuple[object, ...]:
-        """Chunks of the same kind and the same bytes hold the same values."""
-        level = self._data.schema.column(self._places[name]).max_definition_level
-        return level, *((chunk.num_values, chunk.physical_type, chunk.compression,
-                         chunk.total_compressed_size) for chunk in self._chunks(name))
+    def level(self, name: str) -> int:
+        level: int = self._columns[self._places[name]].max_definition_level
+        return level
 
-    def spans(self, name: str) -> list[slice]:
-        starts = [min(chunk.data_page_offset, chunk.dictionary_page_offset or
-                      chunk.data_page_offset) for chunk in self._chunks(name)]
-        return [slice(start, start + chunk.total_compressed_size)
-                for start, chunk in zip(starts, self._chunks(name), strict=True)]
+    def chunks(self, name: str) -> list[Any]:
+        return [group.column(self._places[name]) for group in self._groups]
 
     def has_nulls(self, columns: Sequence[str]) -> bool:
         """Or may have: not every writer counts them."""
-        chunks = [chunk for name in columns for chunk in self._chunks(name)]
+        chunks = [chunk for name in columns for chunk in self.chunks(name)]
         return any(not chunk.is_stats_set or not chunk.statistics.has_null_count
                    or chunk.statistics.null_count for chunk in chunks)
 
     def mapped(self) -> mmap.mmap:
         with Path(self._path).open("rb") as stream:
             return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-
-    def _chunks(self, name: str) -> list[Any]:
-        return [self._data.row_group(group).column(self._places[name])
-                for group in range(self._data.num_row_groups)]

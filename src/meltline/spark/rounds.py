@@ -4,20 +4,53 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark import RDD, SparkContext
 
 from meltline import errors
-from meltline.engine.rounds import ExchangingReader, Gathered, bucket_split
+from meltline.engine.rounds import Events, ExchangingReader, Piece, numbered, tasks_for
 from meltline.engine.work import TaskWork
+from meltline.model.event import Shape
 from meltline.model.plan import Split
+from meltline.spark.arrivals import Arrivals, Tag
 from meltline.spark.worker_path import forget_archives
 
-Tagged = tuple[tuple[int, int], bytes]
-"""Where a piece came from, and the piece: the shuffle keeps no order of its own."""
+Tagged = tuple[int, tuple[Tag, bytes]]
+"""A piece with its bucket and its tag."""
 _ERROR = b"meltline-error:"
+
+
+@dataclass
+class Arrived:
+    """A SplitReader over what one task received. Made and used inside of it."""
+
+    reader: Any
+    arrivals: Arrivals = field(repr=False)
+
+    @property
+    def skipped_files(self) -> int:
+        return int(getattr(self.reader, "skipped_files", 0))
+
+    @property
+    def duplicate_keys(self) -> int:
+        return int(getattr(self.reader, "duplicate_keys", 0))
+
+    def shape(self) -> Shape:
+        raise NotImplementedError("the shape is asked of the reader itself")
+
+    def line_numbers(self, split: Split, ords: Sequence[int]) -> list[int]:
+        numbers: list[int] = self.reader.line_numbers(split, ords)
+        return numbers
+
+    def open(self, split: Split) -> Events:  # noqa: ARG002
+        return numbered(self._gather(group) for group in self.arrivals.groups())
+
+    def _gather(self, group: Sequence[Piece]) -> Events:
+        for _, piece in group:
+            _raise_if_error(piece)
+        yield from self.reader.gather([piece for _, piece in group])
 
 
 def rounds_of(works: Sequence[TaskWork]) -> int:
@@ -28,55 +61,57 @@ def rounds_of(works: Sequence[TaskWork]) -> int:
     return reader.rounds(works[0].split)
 
 
-def task_count(works: Sequence[TaskWork]) -> int:
+def task_count(works: Sequence[TaskWork], parallelism: int) -> int:
     """How many works there are after all rounds."""
     reader: Any = works[0].reader
-    return reader.buckets(works[0].split) if rounds_of(works) else len(works)
+    if not rounds_of(works):
+        return len(works)
+    return tasks_for(reader.buckets(works[0].split), parallelism)
 
 
-def after_rounds(context: SparkContext, works: Sequence[TaskWork]) -> RDD[Any]:
-    """The works themselves, or works that read what the last round sent to each bucket."""
+def after_rounds(context: SparkContext, works: Sequence[TaskWork], parallelism: int) -> RDD[Any]:
+    """The works themselves, or works that read what the last round sent to each task."""
     rounds = rounds_of(works)
     if not rounds:
         return context.parallelize(works, len(works))
     first = works[0]
     reader: Any = first.reader
     buckets = reader.buckets(first.split)
+    tasks = task_count(works, parallelism)
     sources = [(index, work.split) for index, work in enumerate(works)]
     pieces: RDD[Any] = context.parallelize(sources, len(sources)).flatMap(
-        lambda source: _tagged(source[0], lambda: reader.scatter(0, source[1], ())))
-    for round_ in range(1, rounds):
-        pieces = _met(pieces, buckets).flatMap(
-            _scatter_again(reader, round_, buckets))
-    return _met(pieces, buckets).map(lambda met: _work(first, reader, met))
+        lambda source: _tagged(source[0], lambda: reader.scatter(source[1])))
+    for _ in range(1, rounds):
+        pieces = _met(pieces, tasks).flatMap(_scatter_again(reader, buckets))
+    return _met(pieces, tasks).map(lambda met: _work(first, met[0], Arrived(reader, met[1])))
 
 
-def _met(pieces: RDD[Any], buckets: int) -> RDD[Any]:
-    """One element per bucket: its number and its pieces, in order."""
-
-    def collect(bucket: int, found: Iterable[tuple[int, Tagged]]) -> Iterator[Any]:
-        yield bucket, [piece for _, piece in sorted(tagged for _, tagged in found)]
-
-    return pieces.partitionBy(buckets, int).mapPartitionsWithIndex(collect)
+def _work(first: TaskWork, task: int, arrived: Any) -> TaskWork:
+    return replace(first, place=replace(first.place, shard=task), split=Split({}), reader=arrived)
 
 
-def _scatter_again(
-    reader: Any, round_: int, buckets: int
-) -> Callable[[Any], Iterator[tuple[int, Tagged]]]:
-    def scatter(met: tuple[int, list[bytes]]) -> Iterator[tuple[int, Tagged]]:
-        bucket, pieces = met
-        failed = [piece for piece in pieces if piece.startswith(_ERROR)]
-        if failed:
-            yield 0, ((bucket, 0), failed[0])
-        else:
-            split = bucket_split(bucket, buckets)
-            yield from _tagged(bucket, lambda: reader.scatter(round_, split, pieces))
+def _met(pieces: RDD[Any], tasks: int) -> RDD[Any]:
+    """One element per task: its number and what arrived there."""
 
-    return scatter
+    def collect(task: int, found: Iterable[Tagged]) -> Iterator[tuple[int, Arrivals]]:
+        arrivals = Arrivals()
+        for bucket, (tag, piece) in found:
+            arrivals.add(bucket, tag, piece)
+        yield task, arrivals
+
+    return pieces.partitionBy(tasks, lambda bucket: bucket % tasks).mapPartitionsWithIndex(collect)
 
 
-def _tagged(origin: int, scatter: Callable[[], Iterator[tuple[int, bytes]]]
-            ) -> Iterator[tuple[int, Tagged]]:
+def _scatter_again(reader: Any, buckets: int) -> Callable[[Any], Iterator[Tagged]]:
+    def scatter(arrivals: Arrivals) -> Iterator[Piece]:
+        for group in arrivals.groups():
+            failed = [piece for piece in group if piece[1].startswith(_ERROR)]
+            yield from failed[:1] or reader.scatter_again(group, buckets)
+
+    return lambda met: _tagged(met[0], lambda: scatter(met[1]))
+
+
+def _tagged(origin: int, scatter: Callable[[], Iterator[Piece]]) -> Iterator[Tagged]:
     """An error that a retry cannot cure travels on as a piece: Spark would only try again."""
     forget_archives()
     try:
@@ -90,25 +125,9 @@ def _tagged(origin: int, scatter: Callable[[], Iterator[tuple[int, bytes]]]
         yield 0, ((origin, -1), _ERROR + json.dumps(body).encode())
 
 
-def _work(first: TaskWork, reader: Any, met: tuple[int, list[bytes]]) -> TaskWork:
-    bucket, pieces = met
-    failed = next((piece for piece in pieces if piece.startswith(_ERROR)), None)
-    source: Any = Failed(failed) if failed is not None else Gathered(reader, pieces)
-    return replace(first, place=replace(first.place, shard=bucket),
-                   split=Split({"bucket": bucket}), reader=source)
-
-
-class Failed(Gathered):
-    """Stands for a round that failed: raises what it died of when it is read."""
-
-    def __init__(self, piece: bytes) -> None:
-        self.piece = piece
-
-    @property
-    def skipped_files(self) -> int:
-        return 0
-
-    def open(self, split: Split) -> Any:  # noqa: ARG002
-        body = json.loads(self.piece.removeprefix(_ERROR))
+def _raise_if_error(piece: bytes) -> None:
+    """What a round died of."""
+    if piece.startswith(_ERROR):
+        body = json.loads(piece.removeprefix(_ERROR))
         kind = getattr(errors, body["kind"], errors.RunError)
         raise kind(body["what"], at=body["at"], hint=body["hint"])

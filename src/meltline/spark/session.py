@@ -49,11 +49,21 @@ def start_session(settings: SparkSettings) -> SparkSession:
         with _jvm_speaks_to(log):
             session = builder.getOrCreate()
     except Exception as error:  # noqa: BLE001
-        tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
-        raise RunError(redact(f"Spark did not start: {str(error).splitlines()[0]}\n{tail}"),
+        why = why_not_started(str(error), log.read_text(errors="replace"))
+        raise RunError(redact(f"Spark did not start: {why}"),
                        hint=f"the whole log is in {log}") from None
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def why_not_started(error: str, log: str) -> str:
+    """What a person wants to read of it: the last thing that Spark calls an error, or else what
+    Java said at last."""
+    called = re.findall(r"^\S+ ERROR [\w.$]+: (?:.*Reason: )?(.+)$", log, re.MULTILINE)
+    if called:
+        return str(called[-1])
+    said = [line for line in log.splitlines() if not re.match(r"\s+(at |\.\.\.)", line)]
+    return "\n".join([error.splitlines()[0] if error else "no reason given", *said[-8:]])
 
 
 @contextmanager

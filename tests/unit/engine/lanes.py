@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from meltline.engine.crash import CrashPoint, no_crash
 from meltline.engine.lane import EpochResult, Lane, LanePlan, RunTasks, SinkEnd
 from meltline.engine.ledger import new_owner
-from meltline.testing import FakeClock, ListSource, MemoryLedger, MemoryLetters, run_here
+from meltline.testing import (
+    FakeClock,
+    ListSource,
+    MemoryLedger,
+    MemoryLetters,
+    MemorySink,
+    run_here,
+)
 
 
 def bodies(start: int, end: int) -> list[str]:
@@ -47,3 +55,13 @@ class World:
         while (result := lane.run_epoch()) is not None:
             results.append(result)
         return results
+
+
+def world(count: int = 25, *sinks: MemorySink, **changes: Any) -> World:
+    """A source of so many events, and these sinks or one."""
+    ends = tuple(SinkEnd(sink) for sink in sinks or (MemorySink(),))
+    return World(**{"source": ListSource(bodies(0, count)), "ends": ends, **changes})
+
+
+def sinks(of: World) -> list[Any]:
+    return [end.sink for end in of.ends]

@@ -8,30 +8,20 @@ from typing import Any
 import pytest
 
 from meltline.engine.epoch import Epoch
-from meltline.engine.lane import SETTLE_TRIES, SinkEnd
+from meltline.engine.lane import SinkEnd
 from meltline.engine.ledger import LaneState
 from meltline.engine.report import TaskReport
 from meltline.engine.work import TaskWork
-from meltline.errors import EventsRejected, Fenced, PlanLost, Retryable, RunError
+from meltline.errors import Fenced, Retryable
 from meltline.model.plan import Plan, Position, Split
 from meltline.testing import (
     ListSource,
-    MemoryLetters,
     MemorySink,
     PowerCut,
     cut_power_at,
     run_here,
 )
-from tests.unit.engine.lanes import World, bodies
-
-
-def world(count: int = 25, *sinks: MemorySink, **changes: Any) -> World:
-    ends = tuple(SinkEnd(sink) for sink in sinks or (MemorySink(),))
-    return World(**{"source": ListSource(bodies(0, count)), "ends": ends, **changes})
-
-
-def sinks(of: World) -> list[Any]:
-    return [end.sink for end in of.ends]
+from tests.unit.engine.lanes import bodies, sinks, world
 
 
 def test_every_event_once_epoch_after_epoch() -> None:
@@ -262,148 +252,6 @@ def test_an_old_copy_of_the_ledger_does_no_harm() -> None:
     assert sinks(here)[0].rows == bodies(0, 30)
 
 
-def test_rejects_without_a_place_to_go_stop_the_epoch() -> None:
-    here = world(0, MemorySink("db.t", refuses="x"), MemorySink("other"))
-    here.source.bodies += ['{"n":1}', '{"n":"x1"}', '{"n":"x2"}']
-    with pytest.raises(EventsRejected) as raised:
-        here.run()
-    assert str(raised.value) == (
-        "2 events refused by table db.t, and no dlq is configured; nothing of this epoch was "
-        "published. First reasons:\n   - holds x\n"
-        " hint: set dlq in the sink or the pipeline to keep such events aside, or on_error: drop "
-        "to let them go")
-    assert [sink.rows for sink in sinks(here)] == [[], []]
-    state = here.ledger.load("l")
-    assert state is not None
-    assert state.pending is not None
-
-
-def test_one_reject_is_one_event() -> None:
-    here = world(0, MemorySink("db.t", refuses="x"))
-    here.source.bodies.append('{"n":"x1"}')
-    with pytest.raises(EventsRejected, match=r"^1 event refused by table db.t"):
-        here.run()
-
-
-def test_undecodable_events_without_a_place_to_go_stop_the_epoch() -> None:
-    here = world(0, routes=(("any", "/n == 1"),))
-    here.source.bodies += ['{"n":1}', "no json"]
-    with pytest.raises(EventsRejected, match=r"1 event refused by the source, .*\n   - not valid"):
-        here.run()
-    assert sinks(here)[0].rows == []
-
-
-def test_rejects_may_be_dropped() -> None:
-    sink = MemorySink("db.t", refuses="x")
-    here = world(0, ends=(SinkEnd(sink, drop=True),), drop_undecodable=True,
-                 routes=(("any", "/n == 1"),))
-    here.source.bodies += ['{"n":1}', '{"n":"x1"}', "no json"]
-    [result] = here.run()
-    assert sink.rows == ['{"n":1}']
-    assert result.rejected == {"db.t": 1}
-    assert result.report.undecodable == 1
-
-
-def test_letters_are_published_before_tables() -> None:
-    journal: list[str] = []
-    letters = MemoryLetters(journal=journal)
-    ends = tuple(SinkEnd(MemorySink(name, refuses="x", journal=journal), letters="letters")
-                 for name in ("one", "two"))
-    here = world(0, ends=ends, letters=(letters,), source_letters="letters",
-                 routes=(("any", "/n == 1"),))
-    here.source.bodies += ['{"n":1}', '{"n":"x"}', "no json"]
-    [result] = here.run()
-    assert journal[0] == "letters"
-    assert sorted(journal[1:]) == ["one", "two"]
-    assert sorted((letter["sink"], letter["event"]) for letter in letters.letters) == [
-        ("one", '{"n":"x"}'), ("source", "no json"), ("two", '{"n":"x"}')]
-    assert result.published[0].table == "letters"
-
-
-def test_an_epoch_of_rejects_alone() -> None:
-    letters = MemoryLetters()
-    sink = MemorySink(refuses="x")
-    here = world(0, ends=(SinkEnd(sink, letters="letters"),), letters=(letters,))
-    here.source.bodies.append('{"n":"x"}')
-    here.run()
-    here.source.bodies.append('{"n":1}')
-    assert [result.epoch.number for result in here.run()] == [2]
-    assert len(letters.letters) == 1
-    assert sink.published == {2: ['{"n":1}']}
-
-
-def test_letters_are_not_published_again_once_a_table_was() -> None:
-    letters = MemoryLetters()
-    one, two = MemorySink("one", refuses="x"), MemorySink("two", refuses="x")
-    two.failures.append(Retryable("no"))
-    here = world(0, ends=(SinkEnd(one, letters="letters"), SinkEnd(two, letters="letters")),
-                 letters=(letters,))
-    here.source.bodies += ['{"n":1}', '{"n":"x"}']
-    with pytest.raises(Retryable):
-        here.run()
-    here.run()
-    assert letters.journal == ["letters"]
-    assert [letter["sink"] for letter in letters.letters] == ["one", "two"]
-    assert one.rows == two.rows == ['{"n":1}']
-
-
-def test_new_fields_are_settled_and_written_again() -> None:
-    sink, plain = MemorySink("db.t", columns={"n"}), MemorySink("plain")
-    here = world(0, sink, plain)
-    here.source.bodies += ['{"n":1}', '{"n":2,"m":3}', '{"o":4}', *bodies(5, 12)]
-    here.run()
-    assert sink.columns == {"n", "m", "o"}
-    assert sink.rows == plain.rows == here.source.bodies
-    assert (sink.journal, plain.journal) == (["db.t"], ["plain"])
-
-
-class Slow(MemorySink):
-    """Somebody else adds the columns first: settling changes nothing any more."""
-
-    def settle(self, guess: Any) -> bool:
-        super().settle(guess)
-        return False
-
-
-def test_events_are_written_again_when_somebody_else_was_faster() -> None:
-    sink = Slow("db.t", columns={"n"})
-    here = world(0, sink)
-    here.source.bodies += ['{"n":1}', '{"n":2,"m":3}']
-    here.run()
-    assert sink.rows == here.source.bodies
-
-
-class Stubborn(MemorySink):
-    """Never makes room."""
-
-    settled = 0
-
-    def settle(self, guess: Any) -> bool:
-        self.settled += 1
-        return True
-
-
-def test_a_schema_that_does_not_settle_is_an_error() -> None:
-    sink = Stubborn("db.t", columns={"n"})
-    here = world(0, sink)
-    here.source.bodies += ['{"n":1,"m":2}']
-    with pytest.raises(RunError, match=r"the schema of db.t does not settle") as raised:
-        here.run()
-    assert not isinstance(raised.value, Retryable)
-    assert (sink.settled, sink.rows) == (SETTLE_TRIES, [])
-
-
-def test_rejects_count_after_the_schema_has_settled() -> None:
-    """What was refused while the table was made is judged by the table."""
-    letters = MemoryLetters()
-    sink = MemorySink("db.t", refuses="x", columns=set())
-    here = world(0, ends=(SinkEnd(sink, letters="letters"),), letters=(letters,))
-    here.source.bodies += ['{"n":1}', '{"n":"x"}']
-    [result] = here.run()
-    assert result.rejected == {"db.t": 1}
-    assert len(letters.letters) == 1
-
-
 def test_routes_lead_to_sinks() -> None:
     small, rest = MemorySink("small"), MemorySink("rest")
     here = world(10, ends=(SinkEnd(small, ("small",)), SinkEnd(rest, ("_default",))),
@@ -418,54 +266,3 @@ def test_a_sink_without_events_is_not_published() -> None:
     [result] = here.run()
     assert [done.table for done in result.published] == ["some"]
     assert none.published == {}
-
-
-class Vanishing(ListSource):
-    """Events up to `gone` expire: what was planned of them cannot be read any more."""
-
-    gone = 0
-
-    def plan(self, after: Position | None, blobs: Any) -> Plan | None:
-        start = 0 if after is None else int(after.data["next"])
-        return super().plan(Position({"next": max(start, self.gone)}), blobs)
-
-    def splits(self, plan: Plan, parallelism: int, blobs: Any) -> Sequence[Split]:
-        if plan.data["from"] < self.gone:
-            raise PlanLost("the events have expired")
-        return super().splits(plan, parallelism, blobs)
-
-
-def test_an_epoch_that_can_never_be_read_is_planned_anew() -> None:
-    source = Vanishing(bodies(0, 10))
-    here = world(source=source)
-    with pytest.raises(PowerCut):
-        here.run(cut_power_at("record"))
-    source.gone = 4
-    (result,) = here.run()
-    assert result.epoch.number == 1
-    assert sinks(here)[0].rows == bodies(4, 10)
-    state = here.ledger.load("l")
-    assert state is not None
-    assert (state.epoch, state.position) == (1, Position({"next": 10}))
-
-
-def test_an_epoch_that_is_published_in_part_is_not_planned_anew() -> None:
-    source = Vanishing(bodies(0, 10))
-    here = world(10, MemorySink("one"), MemorySink("two", failures=[Retryable("no")]),
-                 source=source)
-    with pytest.raises(Retryable):
-        here.run()
-    source.gone = 4
-    with pytest.raises(PlanLost):
-        here.run()
-    assert [sink.rows for sink in sinks(here)] == [bodies(0, 10), []]
-
-
-def test_an_epoch_is_not_planned_anew_when_nothing_is_left() -> None:
-    source = Vanishing(bodies(0, 10))
-    here = world(source=source)
-    with pytest.raises(PowerCut):
-        here.run(cut_power_at("record"))
-    source.gone = 10
-    with pytest.raises(PlanLost):
-        here.run()

@@ -47,7 +47,7 @@ def changed(
 ) -> tuple[set[int], list[tuple[int, int]]]:
     """The last one of each pair is the new file."""
     real, found = twins.changed([Twins(tuple(old), new) for *old, new in pairs])
-    return real, [(row["file"], row["pos"]) for row in found.to_pylist()]
+    return real, [(row["file"], row["pos"]) for one in found for row in one.places.to_pylist()]
 
 
 def test_rows_that_differ_in_any_column(twins: TwinScan, tmp_path: Path) -> None:
@@ -128,10 +128,29 @@ def test_several_files_that_became_one(twins: TwinScan, tmp_path: Path) -> None:
     file = write(tmp_path / "new", new)
     real, found = twins.changed([Twins(again[:1], again[1]), Twins(tuple(old), file)])
     assert real == {0, 1}
-    assert found.to_pylist() == [
+    assert [row for one in found for row in one.places.to_pylist()] == [
         {"file": 1, "pos": 2, "old_file": 1, "old_pos": 2},
         {"file": 1, "pos": 5, "old_file": 2, "old_pos": 2}]
     assert changed(twins, (*old[::-1], file))[0] == set()
+
+
+def test_new_rows_are_at_hand_when_most_columns_were_compared(
+    twins: TwinScan, tmp_path: Path
+) -> None:
+    old, few, many = rows(), rows(), rows()
+    few["name"][3] = many["name"][3] = "other"
+    many["score"][7] = -1.0
+    before = write(tmp_path / "old", old)
+    _, (narrow,) = twins.changed([Twins((before,), write(tmp_path / "few", few))])
+    _, (wide,) = twins.changed([Twins((before,), write(tmp_path / "many", many))])
+    assert narrow.rows is None
+    assert wide.rows is not None
+    assert wide.rows.to_pylist() == [{"id": 3, "name": "other", "score": 1.5},
+                                     {"id": 7, "name": "n7", "score": -1.0}]
+    kept = wide.filter(pa.chunked_array([[False, True]]))
+    assert kept.rows is not None
+    assert (kept.rows.num_rows, kept.places.num_rows) == (1, 1)
+    assert narrow.filter(pa.chunked_array([[False]])).rows is None
 
 
 def test_only_columns_of_other_bytes_are_compared(tmp_path: Path) -> None:

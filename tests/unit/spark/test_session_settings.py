@@ -15,6 +15,7 @@ from meltline.spark.session import (
     _with_retries,
     driver_memory,
     total_memory,
+    why_not_started,
 )
 
 GIB = 1 << 30
@@ -85,3 +86,16 @@ def test_old_logs_are_removed(tmp_path: Path) -> None:
         pass
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {f"spark-{number}.log" for number in range(10, 30)} | {"spark-new.log"}
+
+
+def test_why_spark_did_not_start() -> None:
+    refused = ("07:59:18 ERROR TransportClient: Failed to send\njava.io.IOException: closed\n"
+               "\tat org.apache.spark.A.b(A.java:1)\n08:00:17 ERROR Backend: Application has been "
+               "killed. Reason: All masters are unresponsive! Giving up.\n")
+    assert why_not_started("An error occurred", refused) == (
+        "All masters are unresponsive! Giving up.")
+    broken = "Unrecognized VM option 'X'\nError: Could not create the Java Virtual Machine.\n"
+    assert why_not_started("the gateway has ended\nand more", broken) == (
+        "the gateway has ended\n" + broken.rstrip("\n"))
+    assert why_not_started("", "Exception: a\n\tat b\n\t... 3 more\n") == (
+        "no reason given\nException: a")

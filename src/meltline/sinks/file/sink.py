@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from meltline.engine.epoch import Epoch
@@ -137,8 +138,8 @@ class OpenFile:
             filesystem, root = _filesystem(self._sink)
             filesystem.create_dir(f"{root}/.staging", recursive=True)
             self._stream = filesystem.open_output_stream(f"{root}/{self._name}")
-        text = "\n".join(converted.text.to_pylist())
-        self._stream.write(text.encode() + b"\n")
+        for chunk in converted.text.chunks:
+            self._stream.write(text_bytes(chunk))
         self._count += len(converted.text)
 
     def drain(self, last: bool) -> Iterator[tuple[int, bytes]]:  # noqa: ARG002
@@ -163,8 +164,17 @@ def lines_sql(events: str, shape: Shape) -> str:
     else:
         document = f"({object_json(ROW, shape.fields)})::VARCHAR"
     metadata = f"({object_json(META, shape.metadata)})::VARCHAR" if shape.metadata else "'{}'"
-    return (f"SELECT '{{\"metadata\":' || {metadata} || ',\"document\":' || {document} || '}}' "
-            f"AS line FROM {events} ORDER BY ord")
+    return (f"SELECT '{{\"metadata\":' || {metadata} || ',\"document\":' || {document} || "
+            f"'}}\n' AS line FROM {events} ORDER BY ord")
+
+
+def text_bytes(chunk: pa.Array) -> pa.Buffer:
+    """The texts of an array without nulls, one right after the other, as they lie in memory."""
+    wide = pa.types.is_large_string(chunk.type)
+    _, offsets, texts = chunk.buffers()
+    ends = np.frombuffer(offsets, np.int64 if wide else np.int32)
+    first, last = ends[chunk.offset], ends[chunk.offset + len(chunk)]
+    return texts.slice(int(first), int(last - first))
 
 
 def _exists(filesystem: Any, path: str) -> bool:

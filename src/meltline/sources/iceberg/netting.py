@@ -30,7 +30,9 @@ from meltline.sources.iceberg.shortcuts import FILES_AT_ONCE, Shortcuts, is_whol
 from meltline.sources.iceberg.units import Unit
 
 TOGETHER_ROWS = 1_000_000
-"""Small groups are netted in one go, up to about so many rows."""
+LINEAGE_ROWS = 4_000_000
+"""Small groups are netted in one go, up to about so many rows. Of row lineage only what changed
+is held."""
 _NO_KEYS = pa.table({"h1": pa.array([], pa.uint64())})
 
 
@@ -77,13 +79,13 @@ class Work:
     def netted(self, units: Iterable[Unit], lineage: bool = False) -> Iterator[Rows]:
         """Small groups together, as long as they are not too many rows: equal rows of different
         partitions do not exist, so they cannot cancel by mistake. `lineage`: equal by row id."""
-        net = self._by_lineage if lineage else self._net
+        net, most = (self._by_lineage, LINEAGE_ROWS) if lineage else (self._net, TOGETHER_ROWS)
         batch: list[Unit] = []
         count = 0
         for unit in units:
             batch.append(unit)
             count += sum(change.file.records for change in unit.changes)
-            if count > TOGETHER_ROWS:
+            if count > most:
                 yield from net(batch)
                 batch, count = [], 0
         if batch:

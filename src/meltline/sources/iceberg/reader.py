@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import duckdb
 import pyarrow as pa
 
-from meltline.engine.rounds import Events, read_alone
+from meltline.engine.rounds import Events, Piece, read_alone
 from meltline.kernels.changed_rows import Rows
 from meltline.kernels.changes import Changes
 from meltline.kernels.connection import connect
@@ -85,33 +85,31 @@ class IcebergReader:
     def buckets(self, split: Split) -> int:
         return int(split.data["buckets"])
 
-    def scatter(
-        self, round_: int, split: Split, pieces: Sequence[bytes]
-    ) -> Iterator[tuple[int, bytes]]:
+    def scatter(self, split: Split) -> Iterator[Piece]:
         with closing(connect()) as connection:
-            if round_ == 0:
-                yield from self._find(connection, split)
-                return
-            bucket, buckets = split.data["bucket"], split.data["buckets"]
-            found = [(content, from_bytes(content)) for content in pieces]
-            # rows are where they belong already
-            yield from ((bucket, content) for content, piece in found
-                        if isinstance(piece, RowsPiece))
-            hashes = [piece for _, piece in found if isinstance(piece, HashPiece)]
+            yield from self._find(connection, split)
+
+    def scatter_again(self, pieces: Sequence[Piece], buckets: int) -> Iterator[Piece]:
+        found = [(bucket, content, from_bytes(content)) for bucket, content in pieces]
+        # rows are where they belong already
+        yield from ((bucket, content) for bucket, content, piece in found
+                    if isinstance(piece, RowsPiece))
+        hashes = [piece for *_, piece in found if isinstance(piece, HashPiece)]
+        keys = [piece for *_, piece in found if isinstance(piece, KeysPiece)]
+        with closing(connect()) as connection:
             if hashes:
                 yield from Work(connection, hashes[0].view).survivors(hashes, buckets)
-            keys = [piece for _, piece in found if isinstance(piece, KeysPiece)]
             if keys:
                 yield from rows_to_fetch(connection, keys, buckets)
             for sign in (-1, 1):
                 # the rows of a copy, which are the removed ones, have a view of their own
                 yield from self._fetch(connection, [
-                    piece for _, piece in found
+                    piece for *_, piece in found
                     if isinstance(piece, FetchPiece) and piece.sign == sign], buckets)
 
     def _fetch(
         self, connection: duckdb.DuckDBPyConnection, pieces: Sequence[FetchPiece], buckets: int
-    ) -> Iterator[tuple[int, bytes]]:
+    ) -> Iterator[Piece]:
         if pieces:
             view = pieces[0].view
             outbox = _Outbox(connection, view, buckets, pieces[0].settled)
@@ -121,7 +119,7 @@ class IcebergReader:
 
     def _find(
         self, connection: duckdb.DuckDBPyConnection, split: Split
-    ) -> Iterator[tuple[int, bytes]]:
+    ) -> Iterator[Piece]:
         view, buckets = split.data["view"], split.data["buckets"]
         units: Sequence[Unit] = split.data["units"]
         if "copy" in split.data:
@@ -171,11 +169,11 @@ class _Outbox:
         self._waiting: list[pa.Table] = []
         self._bytes = 0
 
-    def all(self, found: Iterable[Rows]) -> Iterator[tuple[int, bytes]]:
+    def all(self, found: Iterable[Rows]) -> Iterator[Piece]:
         for rows in found:
             yield from self.add(rows)
 
-    def add(self, rows: Rows) -> Iterator[tuple[int, bytes]]:
+    def add(self, rows: Rows) -> Iterator[Piece]:
         # without a key it is the content that says which rows must meet
         packed = self._changes.pack(rows, hashed=not self._changes.keyed)
         self._waiting.append(packed)
@@ -183,7 +181,7 @@ class _Outbox:
         if self._bytes > SEND_BYTES:
             yield from self.rest()
 
-    def rest(self) -> Iterator[tuple[int, bytes]]:
+    def rest(self) -> Iterator[Piece]:
         if self._waiting:
             together = pa.concat_tables(self._waiting)
             for bucket, table in self._changes.split(together, self._buckets):

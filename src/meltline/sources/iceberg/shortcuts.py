@@ -14,14 +14,14 @@ from meltline.kernels.deletes import Deletes
 from meltline.kernels.lineage_scan import KEPT_ID, LineageScan
 from meltline.kernels.parquet_scan import ParquetScan
 from meltline.kernels.row_reader import Positions
-from meltline.kernels.twins import Twins, TwinScan
+from meltline.kernels.twins import Differing, Twins, TwinScan
 from meltline.model.content import DataFile, FileChange
 from meltline.model.table_view import TableView
 from meltline.sources.iceberg.units import Unit
 
 Fetch = Callable[[int, Positions, Positions, Sequence[DataFile]], Iterator[Rows]]
 """Rows of a sign, by the indices of their files and their positions, from these files."""
-FILES_AT_ONCE = 64
+FILES_AT_ONCE = 32
 
 
 class Shortcuts:
@@ -53,22 +53,28 @@ class Shortcuts:
         pairs = [(number, one) for number, unit in enumerate(units)
                  for one in self._pairs(unit.changes)]
         twins = [one for _, one in pairs]
-        real, rows = self._twins.changed(twins)
+        real, found = self._twins.changed(twins)
         mine = {number for number, _ in pairs} - {
             number for index, (number, _) in enumerate(pairs) if index not in real}
         rest = [change for number, unit in enumerate(units) if number not in mine
                 for change in unit.changes]
         keep = pa.array([number in mine for number, _ in pairs], pa.bool_())
-        return rest, self._replaced(twins, rows.filter(keep.take(rows.column("file"))))
+        return rest, (rows for one in found for rows in self._replaced(
+            twins, one.filter(keep.take(one.places.column("file")))))
 
     def _pairs(self, changes: Sequence[FileChange]) -> list[Twins]:
         if not self._view.identifiers or not self._are_plain(changes):
             return []
         return pair_up(changes)
 
-    def _replaced(self, twins: Sequence[Twins], rows: pa.Table) -> Iterator[Rows]:
-        owners, places, old_owners, old_places = (column.to_numpy() for column in rows.columns)
-        for found in self._fetch(1, owners, places, [one.new for one in twins]):
+    def _replaced(self, twins: Sequence[Twins], differing: Differing) -> Iterator[Rows]:
+        owners, places, old_owners, old_places = (
+            column.to_numpy() for column in differing.places.columns)
+        if differing.rows is not None:
+            new = iter([Rows(1, places, differing.rows)])
+        else:
+            new = self._fetch(1, owners, places, [one.new for one in twins])
+        for found in new:
             yield found
             if not self._whole:
                 yield Rows(-1, found.positions, found.table.select(self._keys), bare=True)

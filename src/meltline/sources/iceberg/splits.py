@@ -44,7 +44,7 @@ def cut_splits(
              if change.added or change.removed]
     if not load and len(whole) == sum(len(unit.changes) for unit in units):
         # all that is read becomes events: more work than to find a few of many
-        limits = replace(limits, split_size=max(limits.split_size // 4, 1))
+        limits = replace(limits, split_size=max(limits.split_size // 8, 1))
     tasks = pack(units, parallelism, limits)
     total = sum(unit.weight for unit in units)
     hashes = any(unit.mode == "hash" for unit in units)
@@ -54,6 +54,7 @@ def cut_splits(
     buckets = 1 if len(tasks) < 2 else max(parallelism, -(-total // BUCKET_BYTES) // 2)
     # every row of these is an event, and a bucket is held in memory
     buckets = max(buckets, -(-sum(change.file.records for change in whole) // BUCKET_ROWS))
+    buckets = -(-buckets // parallelism) * parallelism if len(tasks) > 1 else buckets
     return [Split({"view": view, "units": task, "load": load or not exchange,
                    "rounds": rounds, "buckets": buckets},
                   sum(unit.weight for unit in task)) for task in tasks]

@@ -38,7 +38,7 @@ class Unit:
 class Limits:
     """`split_size`: bytes of files per task. `group_rows`: the most rows one task nets."""
 
-    split_size: int = 128 << 20
+    split_size: int = 256 << 20
     group_rows: int = 3_000_000
     group_bytes: int = 384 << 20
 
@@ -88,9 +88,10 @@ def pack(units: Sequence[Unit], parallelism: int, limits: Limits) -> list[tuple[
     total = sum(unit.weight for unit in units)
     if not units:
         return []
-    if total <= limits.split_size or (parallelism < 2 and total <= 4 * limits.split_size):
+    if total <= limits.split_size // 2 or (parallelism < 2 and total <= 2 * limits.split_size):
         return [tuple(units)]
-    count = max(-(-total // limits.split_size), parallelism)
+    # none waits for one last task while the others are idle
+    count = -(-total // (limits.split_size * parallelism)) * parallelism
     bins: list[list[Unit]] = [[] for _ in range(min(count, len(units)))]
     weights = [0] * len(bins)
     # the heaviest first, always to the lightest task; a heap would do the same for many bins

@@ -67,14 +67,14 @@ def unit(size: int) -> Unit:
 
 
 def test_little_work_is_one_task() -> None:
-    assert len(pack([unit(1000), unit(1000)], 8, LIMITS)) == 1
+    assert len(pack([unit(600), unit(600)], 8, LIMITS)) == 1
     assert pack([], 8, LIMITS) == []
 
 
 def test_much_work_is_spread_evenly() -> None:
     tasks = pack([unit(1000 + i) for i in range(100)], 4, LIMITS)
     weights = [sum(one.weight for one in task) for task in tasks]
-    assert len(tasks) == 42
+    assert len(tasks) == 44  # as many for every core
     assert sum(weights) == sum(1000 + i for i in range(100))
     assert max(weights) - min(weights) <= 1100
 
