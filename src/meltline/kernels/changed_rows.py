@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
@@ -26,7 +26,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of one file with one sign: +1 they appeared, -1 they are gone.
+    """Rows with one sign and their positions in their files: +1 they appeared, -1 they are gone.
 
     `bare`: only their key columns are there. They are gone, and rows of the same keys have
     appeared in their place.
@@ -36,6 +36,31 @@ class Rows:
     positions: Positions
     table: pa.Table
     bare: bool = False
+
+
+def joined(found: Iterable[Rows], count: int) -> Iterator[Rows]:
+    """The same rows in the same order, at least `count` at a time where they are of one kind: what
+    is done with them costs more per table than per row while tables are small."""
+    held: list[Rows] = []
+    for rows in found:
+        if held and (_kind(rows) != _kind(held[0])
+                     or sum(len(one.positions) for one in held) >= count):
+            yield _one(held)
+            held = []
+        held.append(rows)
+    if held:
+        yield _one(held)
+
+
+def _kind(rows: Rows) -> tuple[object, ...]:
+    return rows.sign, rows.bare, rows.table.schema
+
+
+def _one(held: Sequence[Rows]) -> Rows:
+    if len(held) == 1:
+        return held[0]
+    return replace(held[0], positions=np.concatenate([one.positions for one in held]),
+                   table=pa.concat_tables([one.table for one in held]))
 
 
 class ChangedRows:

@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from meltline.engine.rounds import Events, Piece, read_alone
-from meltline.kernels.changed_rows import Rows
+from meltline.kernels.changed_rows import Rows, joined
 from meltline.kernels.changes import Changes
 from meltline.kernels.connection import connect
 from meltline.kernels.pairing import AFTER, INSERT
@@ -18,7 +18,7 @@ from meltline.model.event import Shape
 from meltline.model.plan import Split
 from meltline.model.table_view import TableView
 from meltline.sources.iceberg.aligning import key_hashes, rows_to_fetch
-from meltline.sources.iceberg.events import METADATA, event_shape, to_events
+from meltline.sources.iceberg.events import CHUNK_ROWS, METADATA, event_shape, to_events
 from meltline.sources.iceberg.netting import Work
 from meltline.sources.iceberg.pieces import (
     FetchPiece,
@@ -71,7 +71,7 @@ class IcebergReader:
         changes = Changes(connection, view)
         shape: Shape | None = None
         first = 0
-        for rows in work.changed(units):
+        for rows in joined(work.changed(units), CHUNK_ROWS):
             packed = changes.pack(rows, hashed=False)
             shape = shape or event_shape(connection, packed.column("row").type)
             operations = pa.repeat(operation, packed.num_rows)
@@ -170,7 +170,7 @@ class _Outbox:
         self._bytes = 0
 
     def all(self, found: Iterable[Rows]) -> Iterator[Piece]:
-        for rows in found:
+        for rows in joined(found, CHUNK_ROWS):
             yield from self.add(rows)
 
     def add(self, rows: Rows) -> Iterator[Piece]:

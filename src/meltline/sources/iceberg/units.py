@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from heapq import heapreplace
 from typing import Any, Literal
 
 from meltline.model.content import FileChange
@@ -36,11 +37,13 @@ class Unit:
 
 @dataclass(frozen=True)
 class Limits:
-    """`split_size`: bytes of files per task. `group_rows`: the most rows one task nets."""
+    """`split_size`: bytes of files per task. `open_cost`: bytes that could be read in the time that
+    it takes to open a file. `group_rows`: the most rows one task nets."""
 
     split_size: int = 256 << 20
     group_rows: int = 3_000_000
     group_bytes: int = 384 << 20
+    open_cost: int = 128 << 10
 
 
 def cut_units(
@@ -84,8 +87,9 @@ def _is_small(group: Sequence[FileChange], limits: Limits) -> bool:
 
 
 def pack(units: Sequence[Unit], parallelism: int, limits: Limits) -> list[tuple[Unit, ...]]:
-    """Units by task, of about equal weight. Little work is one task."""
-    total = sum(unit.weight for unit in units)
+    """Units by task, of about equal cost. Little work is one task."""
+    costs = [unit.weight + len(unit.changes) * limits.open_cost for unit in units]
+    total = sum(costs)
     if not units:
         return []
     if total <= limits.split_size // 2 or (parallelism < 2 and total <= 2 * limits.split_size):
@@ -93,10 +97,10 @@ def pack(units: Sequence[Unit], parallelism: int, limits: Limits) -> list[tuple[
     # none waits for one last task while the others are idle
     count = -(-total // (limits.split_size * parallelism)) * parallelism
     bins: list[list[Unit]] = [[] for _ in range(min(count, len(units)))]
-    weights = [0] * len(bins)
-    # the heaviest first, always to the lightest task; a heap would do the same for many bins
-    for unit in sorted(units, key=lambda one: -one.weight):
-        lightest = weights.index(min(weights))
-        bins[lightest].append(unit)
-        weights[lightest] += max(unit.weight, 1)
+    lightest = [(0, place) for place in range(len(bins))]
+    # the heaviest first, always to the lightest task
+    for cost, unit in sorted(zip(costs, units, strict=True), key=lambda one: -one[0]):
+        load, place = lightest[0]
+        bins[place].append(unit)
+        heapreplace(lightest, (load + max(cost, 1), place))
     return [tuple(one) for one in bins]

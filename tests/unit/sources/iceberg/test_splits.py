@@ -12,7 +12,7 @@ from meltline.sources.iceberg.units import Limits, Mode, Unit
 from tests.unit.sources.iceberg.states import data, delete
 
 SCHEMA = '{"type":"struct","fields":[{"id":1,"name":"id","required":false,"type":"long"}]}'
-LIMITS = Limits(split_size=8000)
+LIMITS = Limits(split_size=8000, open_cost=0)
 
 
 def view(*identifiers: int) -> TableView:

@@ -8,7 +8,7 @@ from meltline.model.content import FileChange
 from meltline.sources.iceberg.units import Limits, Unit, cut_units, pack
 from tests.unit.sources.iceberg.states import data, delete
 
-LIMITS = Limits(split_size=2500, group_rows=100)
+LIMITS = Limits(split_size=2500, group_rows=100, open_cost=0)
 US, EU = (1, ("us",)), (1, ("eu",))
 
 
@@ -77,6 +77,11 @@ def test_much_work_is_spread_evenly() -> None:
     assert len(tasks) == 44  # as many for every core
     assert sum(weights) == sum(1000 + i for i in range(100))
     assert max(weights) - min(weights) <= 1100
+
+
+def test_many_small_files_are_much_work() -> None:
+    slow = replace(LIMITS, open_cost=100)
+    assert [len(pack([unit(1)] * count, 2, slow)) for count in (12, 13, 51)] == [1, 2, 4]
 
 
 def test_there_are_at_least_as_many_tasks_as_cores() -> None:
