@@ -64,6 +64,21 @@ def test_epochs_of_changes(warehouse: Warehouse, version: int, partition: str) -
     assert upserts.rows == {}
 
 
+@pytest.mark.parametrize("mode", ["position", "copy-on-write"])
+@pytest.mark.parametrize("format_", ["orc", "avro"])
+def test_rows_in_files_of_other_formats(
+    warehouse: Warehouse, version: int, format_: str, mode: str
+) -> None:
+    upserts = create(warehouse, version, "identity", f", 'write.format.default'='{format_}'")
+    warehouse.sql("ALTER TABLE {c}.d.t SET TBLPROPERTIES ('write.format.default'='parquet')")
+    upserts.mode = mode
+    upserts.apply([row(1), row(31), row(100)], [row(5), row(999)])
+    upserts.check(pyiceberg=format_ != "avro")
+    formats = {one["file_format"] for one in warehouse.sql(
+        "SELECT file_format FROM {c}.d.t.data_files")}
+    assert formats == {format_.upper(), "PARQUET"}
+
+
 def test_random_changes(warehouse: Warehouse, version: int) -> None:
     seeded = random.Random(version)
     upserts = create(warehouse, version, seeded.choice(list(PARTITIONS)))

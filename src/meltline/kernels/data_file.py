@@ -1,9 +1,9 @@
-"""Opens a data file of a table for reading: Parquet or ORC, wherever it lies."""
+"""Opens a data file of a table for reading: Parquet, ORC or Avro, wherever it lies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import pyarrow as pa
@@ -12,56 +12,75 @@ from pyarrow import orc
 from pyiceberg.io import FileIO
 
 from meltline.errors import BaseMoved, RunError
+from meltline.kernels.avro_file import read_avro
 
-KeepGroup = Callable[[Any, pa.Schema], bool]
-"""Whether a row group, by its footer entry and the file's schema, must be read."""
+KeepGroup = Callable[[int, pq.RowGroupMetaData], bool]
+"""Whether a row group must be read, by the place of its first row and its entry in the footer."""
 
 
 class OpenDataFile:
     """`pieces` reads columns; each piece comes with the position of its first row."""
 
-    def __init__(self, source: pq.ParquetFile | orc.ORCFile, schema: pa.Schema) -> None:
+    def __init__(self, source: pq.ParquetFile | orc.ORCFile | pa.Table, schema: pa.Schema) -> None:
         self._source = source
         self.schema = schema
 
     def pieces(
-        self, columns: Sequence[str], keep: KeepGroup | None = None
+        self, columns: Sequence[str], keep: KeepGroup | None = None, at_once: int | None = None
     ) -> Iterator[tuple[int, pa.Table]]:
-        """A row group each, those left out that `keep` does not want."""
-        if isinstance(self._source, orc.ORCFile):
+        """A row group each, or `at_once` of its rows. Those of Parquet files are left out that
+        `keep` does not want."""
+        if isinstance(self._source, pa.Table):
+            yield 0, self._source.select(list(columns))
+        elif isinstance(self._source, orc.ORCFile):
             position = 0
             for stripe in range(self._source.nstripes):
                 batch = self._source.read_stripe(stripe, columns=list(columns))
                 yield position, pa.Table.from_batches([batch])
                 position += batch.num_rows
-            return
+        else:
+            yield from self._parquet(list(columns), keep, at_once)
+
+    def _parquet(
+        self, columns: list[str], keep: KeepGroup | None, at_once: int | None
+    ) -> Iterator[tuple[int, pa.Table]]:
         footer, position = self._source.metadata, 0
         for number in range(footer.num_row_groups):
             group = footer.row_group(number)
-            if keep is None or keep(group, self.schema):
-                yield position, self._rows(number, columns, group.num_rows)
+            if keep is None or keep(position, group):
+                at = position
+                for rows in self._rows(number, columns, group.num_rows, at_once):
+                    yield at, rows
+                    at += rows.num_rows
             position += group.num_rows
 
-    def _rows(self, group: int, columns: Sequence[str], rows: int) -> pa.Table:
+    def _rows(
+        self, group: int, columns: list[str], rows: int, at_once: int | None
+    ) -> Iterator[pa.Table]:
         if not columns:
-            return pa.table({"": pa.nulls(rows)}).select([])
-        return self._source.read_row_group(group, columns=list(columns), use_threads=False)
+            yield pa.table({"": pa.nulls(rows)}).select([])
+        elif at_once is None:
+            yield self._source.read_row_group(group, columns=columns, use_threads=False)
+        else:
+            for batch in self._source.iter_batches(
+                    at_once, row_groups=[group], columns=columns, use_threads=False):
+                yield pa.Table.from_batches([batch])
 
 
 @contextmanager
 def open_data_file(io: FileIO, path: str, format_: str) -> Iterator[OpenDataFile]:
     """Raises BaseMoved when the file is gone: the table has gone on without it."""
-    if format_ not in ("parquet", "orc"):
-        raise RunError(
-            f"data file {path} is {format_}; keys can be looked up in Parquet and ORC files only",
-            hint="set delete_mode: equality, or rewrite the table's files as Parquet "
-                 "(CALL system.rewrite_data_files)")
+    if format_ not in ("parquet", "orc", "avro"):
+        raise RunError(f"{path}: files of the format {format_} cannot be read")
     try:
-        stream = io.new_input(path).open()
+        table = read_avro(io, path) if format_ == "avro" else None
+        stream: Any = nullcontext() if table is not None else io.new_input(path).open()
     except FileNotFoundError:
         raise BaseMoved(f"data file {path} is gone") from None
     with stream:
-        if format_ == "orc":
+        if table is not None:
+            yield OpenDataFile(table, table.schema)
+        elif format_ == "orc":
             file = orc.ORCFile(stream)
             yield OpenDataFile(file, file.schema)
         else:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pyiceberg.io import FileIO
 from pyroaring import BitMap64
 
-from meltline.errors import BaseMoved
 from meltline.kernels.deletion_vector import read_vector
 from meltline.kernels.position_delete import read_position_deletes
 from meltline.model.live_file import Content, LiveFile, is_vector
@@ -22,18 +21,16 @@ def deleted_positions(io: FileIO, files: Iterable[LiveFile]) -> dict[str, BitMap
     for file in files:
         vectors = [delete for delete in file.position_deletes if is_vector(delete)]
         if vectors:
-            found[file.path] = _vector(io, vectors[0])
+            found[file.path] = read_vector(
+                io, str(vectors[0]["file-path"]), int(vectors[0]["content-offset"]),
+                int(vectors[0]["content-size-in-bytes"]))
             continue
         for delete in file.position_deletes:
             shared.setdefault(delete["file-path"], (delete, []))[1].append(file.path)
     for delete, paths in shared.values():
-        for path, positions in read_position_deletes(io, delete, paths).items():
+        format_ = str(delete["file-format"]).lower()
+        for path, positions in read_position_deletes(
+                io, delete["file-path"], format_, paths).items():
             found.setdefault(path, BitMap64()).update(positions)
     return found
 
-
-def _vector(io: FileIO, delete: Content) -> BitMap64:
-    try:
-        return read_vector(io, delete)
-    except FileNotFoundError:
-        raise BaseMoved(f"delete file {delete['file-path']} is gone") from None

@@ -8,20 +8,17 @@ from functools import lru_cache
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyiceberg.io import FileIO
 from pyiceberg.schema import Schema
-from pyiceberg.types import LongType, NestedField, StringType
+from pyiceberg.types import NestedField
+from pyroaring import BitMap64
 
-from meltline.errors import PositionLost
-from meltline.kernels.deletion_vector import decode_vector
+from meltline.kernels.deletion_vector import read_vector
+from meltline.kernels.position_delete import read_position_deletes
 from meltline.kernels.projection import Projection
-from meltline.kernels.row_reader import Positions, read_rows
+from meltline.kernels.row_reader import Positions, errors_named, read_rows
 from meltline.model.content import DeleteFile
 
-_POSITION_COLUMNS = Schema(
-    NestedField(2147483546, "file_path", StringType(), required=True),
-    NestedField(2147483545, "pos", LongType(), required=True))
 NO_POSITIONS: Positions = np.empty(0, np.int64)
 
 
@@ -64,28 +61,13 @@ class Deletes:
         return NestedField(field_id, f"_delete_key_{field_id}", found.field_type, required=False)
 
     def _read_positions(self, delete: DeleteFile) -> dict[str, Positions]:
-        projection = Projection(_POSITION_COLUMNS, {})
-        tables = [rows for _, rows in read_rows(
-            self._io, delete.path, delete.format, projection)]
-        if not tables:
-            return {}
-        table = pa.concat_tables(tables).sort_by([("file_path", "ascending"), ("pos", "ascending")])
-        paths = table.column("file_path").combine_chunks()
-        positions = table.column("pos").to_numpy()
-        runs = pc.run_end_encode(paths)
-        ends = np.asarray(runs.run_ends)
-        starts = np.concatenate([[0], ends[:-1]])
-        return {path: np.unique(positions[start:end]) for path, start, end in zip(
-            runs.values.to_pylist(), starts, ends, strict=True)}
+        with errors_named(delete.path):
+            found = read_position_deletes(self._io, delete.path, delete.format)
+        return {path: _ascending(positions) for path, positions in found.items()}
 
     def _read_vector(self, delete: DeleteFile) -> Positions:
-        try:
-            with self._io.new_input(delete.path).open() as stream:
-                stream.seek(delete.offset)
-                blob = stream.read(delete.length)
-        except FileNotFoundError as error:
-            raise PositionLost(f"{delete.path} is gone before it was read") from error
-        return np.asarray(decode_vector(blob, delete.path).to_array(), dtype=np.int64)
+        with errors_named(delete.path):
+            return _ascending(read_vector(self._io, delete.path, delete.offset, delete.length))
 
     def _read_keys(self, deletes: tuple[DeleteFile, ...]) -> pa.Table:
         columns = Schema(*(self._column(id_) for id_ in deletes[0].equality_ids))
@@ -94,6 +76,10 @@ class Deletes:
             self._io, delete.path, delete.format, projection)]
         found = pa.concat_tables(tables) if tables else projection.arrow.empty_table()
         return found.rename_columns([f"k{i}" for i in range(found.num_columns)])
+
+
+def _ascending(positions: BitMap64) -> Positions:
+    return np.asarray(positions.to_array(), dtype=np.int64)
 
 
 def matching(

@@ -13,8 +13,8 @@ from pyiceberg.io import FileIO
 from pyroaring import BitMap64
 
 from meltline import __version__
-from meltline.errors import RunError
-from meltline.model.live_file import Content, LiveFile
+from meltline.errors import BaseMoved, RunError
+from meltline.model.live_file import LiveFile
 
 _PUFFIN_MAGIC = b"PFA1"
 _VECTOR_MAGIC = b"\xd1\xd3\x39\x64"
@@ -63,12 +63,14 @@ def decode_vector(blob: bytes, where: str) -> BitMap64:
     return BitMap64.deserialize(checked[4:])
 
 
-def read_vector(io: FileIO, delete: Content) -> BitMap64:
-    """By offset and length alone: the footer is not needed."""
-    path = str(delete["file-path"])
-    with io.new_input(path).open() as stream:
-        stream.seek(int(delete["content-offset"]))
-        return decode_vector(stream.read(int(delete["content-size-in-bytes"])), path)
+def read_vector(io: FileIO, path: str, offset: int, length: int) -> BitMap64:
+    """The footer is not needed. Raises BaseMoved when the file is gone."""
+    try:
+        with io.new_input(path).open() as stream:
+            stream.seek(offset)
+            return decode_vector(stream.read(length), path)
+    except FileNotFoundError:
+        raise BaseMoved(f"delete file {path} is gone") from None
 
 
 def _footer(blobs: list[_Blob]) -> bytes:

@@ -61,7 +61,7 @@ def _read(io: FileIO, file: LiveFile, keys: Keys, specs: Specs) -> list[_Piece]:
     with open_data_file(io, file.path, file.format) as opened:
         needed = keys.columns.projection.columns(opened.schema)
         return [_Piece(file.path, start, keys.columns.take(piece, constants)) for start, piece
-                in opened.pieces(needed, lambda group, schema: _wanted(group, schema, keys))]
+                in opened.pieces(needed, lambda _, group: _wanted(group, opened.schema, keys))]
 
 
 def partition_constants(file: LiveFile, specs: Specs, schema: Schema) -> dict[int, Any]:

@@ -66,17 +66,16 @@ def _write(
 
 
 def read_position_deletes(
-    io: FileIO, delete: Content, paths: Sequence[str]
+    io: FileIO, path: str, format_: str, of: Sequence[str] | None = None
 ) -> dict[str, BitMap64]:
-    """The positions that a delete file holds of some data files."""
-    wanted = pa.array(paths, pa.large_string())
+    """The positions that a delete file holds by data file: of all, or `of` some."""
     found: dict[str, BitMap64] = {}
-    with open_data_file(io, delete["file-path"], str(delete["file-format"]).lower()) as file:
+    with open_data_file(io, path, format_) as file:
         for _, piece in file.pieces(["file_path", "pos"]):
-            names = piece.column("file_path").cast(pa.large_string())
-            kept = piece.filter(pc.is_in(names, value_set=wanted))
-            ordered = kept.sort_by("file_path")
-            for name, positions in _runs(ordered):
+            if of is not None:
+                names = piece.column("file_path").cast(pa.large_string())
+                piece = piece.filter(pc.is_in(names, value_set=pa.array(of, pa.large_string())))
+            for name, positions in _runs(piece.sort_by("file_path")):
                 found.setdefault(name, BitMap64()).update(BitMap64(positions))
     return found
 

@@ -8,17 +8,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.orc as orc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
-from pyiceberg.avro.file import AvroFile
 from pyiceberg.io import FileIO
-from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
-from pyiceberg.typedef import Record
-from pyiceberg.types import ListType, MapType, NestedField, StructType
+from pyiceberg.types import NestedField
 
-from meltline.errors import PositionLost, Retryable, RunError
+from meltline.errors import BaseMoved, PositionLost, Retryable, RunError
+from meltline.kernels.data_file import open_data_file
 from meltline.kernels.projection import Projection
 
 BATCH_ROWS = 1 << 17
@@ -31,96 +27,21 @@ def read_rows(
     constants: Mapping[int, Any] | None = None, only: Positions | None = None,
 ) -> Rows:
     """Rows with their positions in the file. `only` (ascending) asks for some rows alone."""
-    with _errors_named(path), io.new_input(path).open() as stream:
-        if format_ == "parquet":
-            yield from _parquet(stream, projection, constants or {}, only)
-        elif format_ == "orc":
-            yield from _orc(stream, projection, constants or {}, only)
-        elif format_ == "avro":
-            yield from _avro(io, path, projection, constants or {}, only)
-        else:
-            raise RunError(f"{path}: files of the format {format_} cannot be read")
 
+    def keep(first: int, group: Any) -> bool:
+        return only is None or len(_within(only, first, first + group.num_rows)) > 0
 
-def _parquet(
-    stream: Any, projection: Projection, constants: Mapping[int, Any], only: Positions | None
-) -> Rows:
-    with pq.ParquetFile(stream, pre_buffer=True) as file:
-        names = _names(projection, file.schema_arrow)
-        first = 0
-        for group in range(file.num_row_groups):
-            count = file.metadata.row_group(group).num_rows
-            wanted = None if only is None else _within(only, first, first + count)
-            if wanted is None or len(wanted):
-                at = first
-                for batch in file.iter_batches(
-                        BATCH_ROWS, row_groups=[group], columns=names, use_threads=False):
-                    yield from _chosen(projection, batch, at, wanted, constants)
-                    at += batch.num_rows
-            first += count
-
-
-def _orc(
-    stream: Any, projection: Projection, constants: Mapping[int, Any], only: Positions | None
-) -> Rows:
-    file = orc.ORCFile(stream)
-    names = _names(projection, file.schema)
-    first = 0
-    for stripe in range(file.nstripes):
-        batch = file.read_stripe(stripe, columns=names)
-        wanted = None if only is None else _within(only, first, first + batch.num_rows)
-        yield from _chosen(projection, batch, first, wanted, constants)
-        first += batch.num_rows
-
-
-def _avro(
-    io: FileIO, path: str, projection: Projection, constants: Mapping[int, Any],
-    only: Positions | None,
-) -> Rows:
-    """Row by row: Avro data files are rare, and nothing reads them in columns."""
-    with _avro_types(path), AvroFile[Record](io.new_input(path)) as file:
-        schema = file.schema
-        rows = [_plain(record, schema.as_struct()) for record in file]
-    arrow: pa.Schema = schema_to_pyarrow(schema, include_field_ids=True)
-    table = pa.Table.from_pylist(rows, schema=arrow)
-    first = 0
-    for batch in table.to_batches(BATCH_ROWS):
-        wanted = None if only is None else _within(only, first, first + batch.num_rows)
-        yield from _chosen(projection, batch, first, wanted, constants)
-        first += batch.num_rows
-
-
-def _plain(value: Any, type_: Any) -> Any:
-    if value is None:
-        return None
-    if isinstance(type_, StructType):
-        return {one.name: _plain(value[i], one.field_type) for i, one in enumerate(type_.fields)}
-    if isinstance(type_, ListType):
-        return [_plain(item, type_.element_type) for item in value]
-    if isinstance(type_, MapType):
-        return [(_plain(k, type_.key_type), _plain(v, type_.value_type))
-                for k, v in value.items()]
-    return value
-
-
-def _names(projection: Projection, file: pa.Schema) -> list[str]:
-    """Something must be read, or nobody knows how many rows there are."""
-    return projection.columns(file) or file.names[:1]
-
-
-def _chosen(
-    projection: Projection, batch: pa.RecordBatch, first: int, wanted: Positions | None,
-    constants: Mapping[int, Any],
-) -> Rows:
-    end = first + batch.num_rows
-    if wanted is None:
-        whole = projection.project(pa.Table.from_batches([batch]), constants)
-        yield np.arange(first, end, dtype=np.int64), whole
-        return
-    here = _within(wanted, first, end)
-    if len(here):
-        picked = batch.take(pa.array(here - first))
-        yield here, projection.project(pa.Table.from_batches([picked]), constants)
+    with errors_named(path), open_data_file(io, path, format_) as file:
+        # something must be read, or nobody knows how many rows there are
+        names = projection.columns(file.schema) or file.schema.names[:1]
+        for first, piece in file.pieces(names, keep, BATCH_ROWS):
+            end = first + piece.num_rows
+            if only is None:
+                yield np.arange(first, end, dtype=np.int64), projection.project(
+                    piece, constants or {})
+            elif len(here := _within(only, first, end)):
+                picked = piece.take(pa.array(here - first))
+                yield here, projection.project(picked, constants or {})
 
 
 def _within(positions: Positions, start: int, end: int) -> Positions:
@@ -136,20 +57,11 @@ def schema_with(schema: Schema, *more: NestedField) -> Schema:
 
 
 @contextmanager
-def _avro_types(path: str) -> Iterator[None]:
+def errors_named(path: str) -> Iterator[None]:
+    """A file of a snapshot that is read: what is gone is lost, nothing is to be looked at anew."""
     try:
         yield
-    except ValueError as error:
-        raise RunError(f"{path} cannot be read: {error}",
-                       hint="rewrite the table's files as Parquet (write.format.default, then "
-                            "CALL system.rewrite_data_files)") from error
-
-
-@contextmanager
-def _errors_named(path: str) -> Iterator[None]:
-    try:
-        yield
-    except FileNotFoundError as error:
+    except (FileNotFoundError, BaseMoved) as error:
         raise PositionLost(
             f"{path} is gone before it was read: its snapshot has expired",
             hint="set on_lost_position: re_export; protect_position: true keeps files that are "

@@ -60,7 +60,9 @@ def test_one_file_for_many_vectors(tmp_path: Path) -> None:
     files = {name: live(name) for name in VECTORS}
     contents = {name: json.loads(text)
                 for name, text in write_vectors(IO, path, VECTORS, files).items()}
-    assert {name: read_vector(IO, content) for name, content in contents.items()} == VECTORS
+    assert {name: read_vector(IO, path, content["content-offset"],
+                              content["content-size-in-bytes"])
+            for name, content in contents.items()} == VECTORS
     size = (tmp_path / "v.puffin").stat().st_size
     for name, content in contents.items():
         assert content["referenced-data-file"] == name

@@ -38,7 +38,8 @@ def test_one_file_for_each_partition(tmp_path: Path) -> None:
     assert [one.get("referenced-data-file") for one in contents] == [None, "s3://b/b.parquet"]
     assert {one["content"] for one in contents} == {"position-deletes"}
     for paths, content in written:
-        found = read_position_deletes(IO, json.loads(content), list(HITS))
+        found = read_position_deletes(
+            IO, json.loads(content)["file-path"], "parquet", list(HITS))
         assert found == {path: HITS[path] for path in paths}
 
 
