@@ -78,8 +78,8 @@ def _scalar(source: str, type_: str) -> str:
         return source  # made JSON by itself it would be parsed again
     if type_ in _FLOATS:
         names = "WHEN 'nan' THEN 'NaN' WHEN 'inf' THEN 'Infinity' ELSE '-Infinity'"
-        return (f"CASE WHEN isfinite({source}) THEN to_json({source}) "
-                f"ELSE to_json(CASE {source}::VARCHAR {names} END) END")
+        return (f"CASE WHEN isfinite({source}) THEN to_json({source}) WHEN {source} IS NOT NULL "
+                f"THEN to_json(CASE {source}::VARCHAR {names} END) END")
     return _text(source, DuckDBPyType(type_))
 
 

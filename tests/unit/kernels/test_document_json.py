@@ -47,3 +47,15 @@ def as_json(sql: str) -> Any:
 ])
 def test_values(sql: str, value: Any) -> None:
     assert as_json(sql) == value
+
+
+@pytest.mark.parametrize("type_", [
+    "BOOLEAN", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL(9,2)", "VARCHAR", "BLOB",
+    "DATE", "TIME", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP_NS", "UUID", "JSON", "VARIANT",
+    "INTEGER[]", "DOUBLE[]", "STRUCT(a DOUBLE)", "MAP(VARCHAR, DOUBLE)"])
+def test_nothing_is_null_wherever_it_stands(type_: str) -> None:
+    nothing = f"NULL::{type_}"
+    assert as_json(nothing) is None
+    assert as_json(f"[{nothing}]") == [None]
+    assert as_json(f"{{'x': {nothing}}}") == {"x": None}
+    assert as_json(f"MAP {{'x': {nothing}}}") == {"x": None}
