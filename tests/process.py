@@ -57,7 +57,8 @@ def start_run(
 ) -> Run:
     """The pipelines of a file, in its folder. `module` may be one of the tests' own."""
     environment = {**os.environ, **({VARIABLE: crash_at} if crash_at else {}),
-                   "PYTHONPATH": str(Path(__file__).parent.parent)}
+                   "PYTHONPATH": os.pathsep.join(filter(None, [
+                       str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH")]))}
     command = [sys.executable, "-m", module, "run", str(file),
                *(["--once"] if once else []), *options]
     log = file.parent / f"run-{uuid.uuid4().hex[:8]}.log"

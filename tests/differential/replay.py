@@ -17,6 +17,7 @@ from meltline.sources.iceberg.settings import TableSettings
 from meltline.sources.iceberg.source import IcebergSource
 from meltline.sources.iceberg.units import Limits
 from meltline.spark.arrivals import Arrivals
+from meltline.spark.rounds import Arrived
 from tests.warehouse import Warehouse
 
 Row = dict[str, Any]
@@ -39,18 +40,17 @@ def read_split(reader: IcebergReader, splits: Sequence[Split]) -> Iterator[Row]:
     for _ in range(1, reader.rounds(splits[0])):
         found = _met([reader.scatter_again(group, buckets)
                       for arrivals in found for group in arrivals.groups()])
-    for arrivals in found:
-        for group in arrivals.groups():
-            for _, table in reader.gather([piece for _, piece in group]):
-                yield from table.to_pylist()
+    for task, arrivals in enumerate(found):
+        for _, table in Arrived(reader, arrivals).open(Split({"task": task})):
+            yield from table.to_pylist()
 
 
 def _met(sent: Sequence[Iterator[Piece]], tasks: int = 2) -> list[Arrivals]:
     """A few bytes in memory, a few at once: all ways that pieces go are gone."""
     found = [Arrivals(held=1 << 14, together=1 << 13) for _ in range(tasks)]
     for origin, pieces in enumerate(sent):
-        for number, (bucket, piece) in enumerate(pieces):
-            found[bucket % tasks].add(bucket, (origin, number), piece)
+        for number, piece in enumerate(pieces):
+            found[piece.bucket % tasks].add((origin, number), piece)
     return found
 
 
@@ -59,7 +59,9 @@ def read_plans(
 ) -> Iterator[tuple[Plan, list[Row]]]:
     while (plan := source.plan(after, NO_BLOBS)) is not None:
         splits = source.splits(plan, parallelism, NO_BLOBS)
-        yield plan, list(read_split(source.reader(), splits))
+        rows = list(read_split(source.reader(), splits))
+        assert len({row["ord"] for row in rows}) == len(rows)
+        yield plan, rows
         after = plan.end
 
 

@@ -1,6 +1,6 @@
 """Reading in rounds: a source may send what it found to other tasks before it becomes events.
 
-Pieces are bytes with a bucket number. All pieces of one bucket meet in one task of the next round,
+Pieces are bytes for a bucket. All pieces of one bucket meet in one task of the next round,
 in the order of the splits they came from, however Spark moved them.
 """
 
@@ -8,16 +8,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meltline.model.event import ORD, Shape
+from meltline.model.event import ORD, PLACE_BITS, Shape
 from meltline.model.plan import Split
 
-Piece = tuple[int, bytes]
-"""A bucket, and what goes there."""
+
+class Piece(NamedTuple):
+    """What goes to a bucket. `weight`: about how many bytes it takes where it is unpacked."""
+
+    bucket: int
+    content: bytes
+    weight: int
+
+
 Events = Iterator[tuple[Shape, pa.Table]]
 BUCKETS_PER_TASK = 8
 
@@ -32,18 +39,22 @@ class ExchangingReader(Protocol):
     def buckets(self, split: Split) -> int:
         """Into how many buckets, the same for every split."""
 
+    def tasks(self, split: Split) -> int:
+        """How many tasks share the buckets, the same for every split: see `tasks_for`."""
+
     def scatter(self, split: Split) -> Iterator[Piece]:
         """The first round: what is found in a split of the plan."""
 
     def scatter_again(self, pieces: Sequence[Piece], buckets: int) -> Iterator[Piece]:
         """A later round: gets all that the round before sent to some of the buckets."""
 
-    def gather(self, pieces: Sequence[bytes]) -> Events:
+    def gather(self, pieces: Sequence[Piece]) -> Events:
         """The events of some buckets, from all that the last round sent to them."""
 
 
 def tasks_for(buckets: int, parallelism: int) -> int:
-    """How many tasks share the buckets: a task costs more than a bucket that holds little."""
+    """A task costs more than a bucket that holds little. `parallelism` is that of the plan: events
+    are counted by task, and a replay must count them alike."""
     return min(buckets, max(parallelism, -(-buckets // BUCKETS_PER_TASK)))
 
 
@@ -52,14 +63,14 @@ def read_alone(reader: ExchangingReader, split: Split) -> Events:
     buckets = reader.buckets(split)
     found = _grouped(reader.scatter(split))
     for _ in range(1, reader.rounds(split)):
-        found = _grouped(piece for bucket in sorted(found) for piece in reader.scatter_again(
-            [(bucket, content) for content in found[bucket]], buckets))
+        found = _grouped(piece for bucket in sorted(found)
+                         for piece in reader.scatter_again(found[bucket], buckets))
     return numbered(reader.gather(found[bucket]) for bucket in sorted(found))
 
 
-def numbered(parts: Iterable[Events]) -> Events:
+def numbered(parts: Iterable[Events], task: int = 0) -> Events:
     """One after the other. Each counts its events from 0 on: here they are counted through."""
-    first = 0
+    first = task << PLACE_BITS
     for part in parts:
         count = 0
         for shape, chunk in part:
@@ -72,8 +83,8 @@ def numbered(parts: Iterable[Events]) -> Events:
         first += count
 
 
-def _grouped(pieces: Iterator[Piece]) -> dict[int, list[bytes]]:
-    buckets: dict[int, list[bytes]] = defaultdict(list)
-    for bucket, piece in pieces:
-        buckets[bucket].append(piece)
+def _grouped(pieces: Iterator[Piece]) -> dict[int, list[Piece]]:
+    buckets: dict[int, list[Piece]] = defaultdict(list)
+    for piece in pieces:
+        buckets[piece.bucket].append(piece)
     return buckets

@@ -26,6 +26,9 @@ from meltline.kernels.parquet_scan import ParquetScan
 from meltline.kernels.row_hash import differs_sql
 from meltline.model.content import DataFile
 
+ROWS_AT_HAND = 250_000
+"""The most new rows that one call takes along."""
+BATCH_ROWS = 1 << 14
 _PLACES = ("file", "pos", "old_file", "old_pos")
 _RESULT = ("n.file_index AS file, n.file_row_number AS pos, "
            "o.file_index AS old_file, o.file_row_number AS old_pos")
@@ -73,13 +76,16 @@ class TwinScan:
             if columns is not None:
                 by_columns[columns].append(index)
         real: set[int] = set()
-        found = []
+        found: list[Differing] = []
+        room = ROWS_AT_HAND
         for columns, members in by_columns.items():
             alike = self._aligned(twins, members, [key for key in self._keys if key in columns])
             real.update(alike)
             rest = [name for name in columns if name not in self._keys]
             if alike and rest:
-                found.append(self._differing(twins, alike, rest))
+                differing = self._differing(twins, alike, rest, room)
+                room -= 0 if differing.rows is None else differing.places.num_rows
+                found.append(differing)
         return real, found
 
     def _unequal(self, twins: Twins) -> tuple[str, ...] | None:
@@ -96,15 +102,20 @@ class TwinScan:
         if not keys:
             return list(members)
         unlike = self._compare(twins, members, "DISTINCT n.file_index AS file", keys)
-        wrong = set(unlike.column("file").to_pylist())
+        wrong = {file for (file,) in unlike.fetchall()}
         return [index for place, index in enumerate(members) if place not in wrong]
 
     def _differing(
-        self, twins: Sequence[Twins], members: Sequence[int], columns: Sequence[str]
+        self, twins: Sequence[Twins], members: Sequence[int], columns: Sequence[str], room: int
     ) -> Differing:
-        whole = 2 * len(columns) >= len(self._fields)  # to read them again would cost more
-        names = [f", n.{quote_identifier(name)}" for name in self._fields] if whole else []
-        found = self._compare(twins, members, _RESULT + "".join(names), columns)
+        """With the new rows where half of the columns are read anyway, if they are at most `room`:
+        to read them again would cost more."""
+        found = None
+        if 2 * len(columns) >= len(self._fields):
+            names = "".join(f", n.{quote_identifier(name)}" for name in self._fields)
+            found = self._few(self._compare(twins, members, _RESULT + names, columns), room)
+        if found is None:
+            found = self._compare(twins, members, _RESULT, columns).to_arrow_table()
         rows = found.select(list(range(len(_PLACES), found.num_columns)))
         firsts = [0, *accumulate(len(one.old) for one in twins)]
         old = [firsts[index] + place for index in members
@@ -114,15 +125,27 @@ class TwinScan:
             found.column(1).cast(pa.int64()),
             pa.array(old, pa.int64()).take(found.column(2).combine_chunks()),
             found.column(3).cast(pa.int64())], names=_PLACES),
-            rows.rename_columns(list(self._fields)).cast(self._scan.arrow) if whole else None)
+            rows.rename_columns(list(self._fields)).cast(self._scan.arrow)
+            if rows.num_columns else None)
+
+    def _few(self, relation: duckdb.DuckDBPyRelation, most: int) -> pa.Table | None:
+        """None when there are more rows: they are not held all at once."""
+        with relation.to_arrow_reader(BATCH_ROWS) as reader:
+            batches: list[pa.RecordBatch] = []
+            for batch in reader:
+                batches.append(batch)
+                most -= batch.num_rows
+                if most < 0:
+                    return None
+            return pa.Table.from_batches(batches, reader.schema)
 
     def _compare(
         self, twins: Sequence[Twins], members: Sequence[int], result: str, columns: Sequence[str]
-    ) -> pa.Table:
+    ) -> duckdb.DuckDBPyRelation:
         old = self._scan.relation([file for index in members for file in twins[index].old])
         new = self._scan.relation([twins[index].new for index in members])
         fields = [self._fields[name] for name in columns]
-        return self._connection.sql(compare_sql(result, old, new, fields)).to_arrow_table()
+        return self._connection.sql(compare_sql(result, old, new, fields))
 
 
 def compare_sql(result: str, old: str, new: str, fields: Sequence[NestedField]) -> str:

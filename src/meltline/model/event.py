@@ -5,7 +5,8 @@ Events travel as an Arrow table (in DuckDB: a view named `events`) with these co
 - JSON shape:  `body` VARCHAR, the event as the text of one JSON object
 - typed shape: `row` STRUCT, one field per top-level column of the event
 - both:        `meta` STRUCT, the event's metadata, one field per known key
-               `ord` BIGINT, the event's place within its split, unique and stable
+               `ord` BIGINT, the event's place within its epoch, unique and stable: the number
+                     of a file or a task, and behind it (PLACE_BITS) the place therein
                `bad` VARCHAR, NULL for a good event; otherwise why it could not be decoded
                      (`body` then holds the original text, `row` is NULL)
 """
@@ -22,6 +23,7 @@ ROW = "row"
 META = "meta"
 ORD = "ord"
 BAD = "bad"
+PLACE_BITS = 40
 
 
 @dataclass(frozen=True)

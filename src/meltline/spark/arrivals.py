@@ -4,52 +4,63 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import IO
 
 from meltline.engine.rounds import Piece
 
 HELD_BYTES = 256 << 20
-TOGETHER_BYTES = 32 << 20
+TOGETHER_BYTES = 64 << 20
 
 Tag = tuple[int, int]
 """Where a piece came from: the shuffle keeps no order of its own."""
 
 
+@dataclass(frozen=True)
+class _Arrived:
+    tag: Tag
+    weight: int
+    size: int
+    content: bytes | None
+    place: int = 0
+    """In the file, when the content is there."""
+
+
 class Arrivals:
     """Of all buckets that are one task's. Filled first, then read, once.
 
-    `held` is how many bytes stay in memory, `together` how many are handed out at once, unless a
-    single bucket has more."""
+    `held` is how many bytes stay in memory. `together` is what is handed out at once, by the weight
+    of the pieces, unless a single bucket has more."""
 
     def __init__(self, held: int = HELD_BYTES, together: int = TOGETHER_BYTES) -> None:
         self._held = held
         self._together = together
-        self._pieces: dict[int, list[tuple[Tag, int, bytes | int]]] = defaultdict(list)
+        self._pieces: dict[int, list[_Arrived]] = defaultdict(list)
         self._file: IO[bytes] | None = None
 
-    def add(self, bucket: int, tag: Tag, piece: bytes) -> None:
-        size = len(piece)
+    def add(self, tag: Tag, piece: Piece) -> None:
+        size = len(piece.content)
         self._held -= size
-        if self._held >= 0:
-            self._pieces[bucket].append((tag, size, piece))
-            return
-        # without a name from the start: it is gone with this process, however that ends
-        self._file = self._file or TemporaryFile()  # noqa: SIM115
-        self._pieces[bucket].append((tag, size, self._file.tell()))
-        self._file.write(piece)
+        arrived = _Arrived(tag, piece.weight, size, piece.content)
+        if self._held < 0:
+            # without a name from the start: it is gone with this process, however that ends
+            self._file = self._file or TemporaryFile()  # noqa: SIM115
+            arrived = _Arrived(tag, piece.weight, size, None, self._file.tell())
+            self._file.write(piece.content)
+        self._pieces[piece.bucket].append(arrived)
 
     def groups(self) -> Iterator[list[Piece]]:
-        """Whole buckets, small ones together, in their order and that of their pieces' tags."""
+        """Whole buckets, light ones together, in their order and that of their pieces' tags."""
         waiting: list[int] = []
-        size = 0
+        weight = 0
         for bucket in sorted(self._pieces):
-            own = sum(piece[1] for piece in self._pieces[bucket])
-            if waiting and size + own > self._together:
+            own = sum(one.weight for one in self._pieces[bucket])
+            if waiting and weight + own > self._together:
                 yield self._take(waiting)
-                waiting, size = [], 0
+                waiting, weight = [], 0
             waiting.append(bucket)
-            size += own
+            weight += own
         if waiting:
             yield self._take(waiting)
         if self._file is not None:
@@ -57,11 +68,11 @@ class Arrivals:
 
     def _take(self, buckets: list[int]) -> list[Piece]:
         """What was handed out is not kept."""
-        return [(bucket, self._content(size, place)) for bucket in buckets
-                for _, size, place in sorted(self._pieces.pop(bucket), key=lambda one: one[0])]
+        return [Piece(bucket, self._content(one), one.weight) for bucket in buckets
+                for one in sorted(self._pieces.pop(bucket), key=lambda one: one.tag)]
 
-    def _content(self, size: int, place: bytes | int) -> bytes:
-        if isinstance(place, bytes) or self._file is None:
-            return bytes(place)
-        self._file.seek(place)
-        return self._file.read(size)
+    def _content(self, arrived: _Arrived) -> bytes:
+        if arrived.content is not None or self._file is None:
+            return arrived.content or b""
+        self._file.seek(arrived.place)
+        return self._file.read(arrived.size)

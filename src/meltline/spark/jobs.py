@@ -52,7 +52,7 @@ class SparkJobs:
         rows = self._rows[description] = self._context.accumulator(0)
         buckets = bucket_count(works, self.parallelism)
         works = with_buckets(works, buckets)
-        some, count = works[0], task_count(works, self.parallelism)
+        some, count = works[0], task_count(works)
 
         def first(work: TaskWork) -> Iterator[tuple[int, Outcome]]:
             for bucket, outcome in _first_stage(work, run_id):
@@ -64,8 +64,7 @@ class SparkJobs:
             return _second_stage(second_stage(some, count, bucket), run_id, arrived)
 
         try:
-            outcomes = after_rounds(
-                self._context, works, self.parallelism).flatMap(first)
+            outcomes = after_rounds(self._context, works).flatMap(first)
             if buckets:
                 done = outcomes.partitionBy(buckets, _own_bucket).mapPartitionsWithIndex(second)
             else:

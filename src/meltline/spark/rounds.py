@@ -10,15 +10,15 @@ from typing import Any
 from pyspark import RDD, SparkContext
 
 from meltline import errors
-from meltline.engine.rounds import Events, ExchangingReader, Piece, numbered, tasks_for
+from meltline.engine.rounds import Events, ExchangingReader, Piece, numbered
 from meltline.engine.work import TaskWork
 from meltline.model.event import Shape
 from meltline.model.plan import Split
 from meltline.spark.arrivals import Arrivals, Tag
 from meltline.spark.worker_path import forget_archives
 
-Tagged = tuple[int, tuple[Tag, bytes]]
-"""A piece with its bucket and its tag."""
+Tagged = tuple[int, tuple[Tag, Piece]]
+"""A piece with its bucket, as Spark wants it, and its tag."""
 _ERROR = b"meltline-error:"
 
 
@@ -44,13 +44,13 @@ class Arrived:
         numbers: list[int] = self.reader.line_numbers(split, ords)
         return numbers
 
-    def open(self, split: Split) -> Events:  # noqa: ARG002
-        return numbered(self._gather(group) for group in self.arrivals.groups())
+    def open(self, split: Split) -> Events:
+        return numbered(map(self._gather, self.arrivals.groups()), split.data["task"])
 
     def _gather(self, group: Sequence[Piece]) -> Events:
-        for _, piece in group:
-            _raise_if_error(piece)
-        yield from self.reader.gather([piece for _, piece in group])
+        for piece in group:
+            _raise_if_error(piece.content)
+        yield from self.reader.gather(group)
 
 
 def rounds_of(works: Sequence[TaskWork]) -> int:
@@ -61,15 +61,13 @@ def rounds_of(works: Sequence[TaskWork]) -> int:
     return reader.rounds(works[0].split)
 
 
-def task_count(works: Sequence[TaskWork], parallelism: int) -> int:
+def task_count(works: Sequence[TaskWork]) -> int:
     """How many works there are after all rounds."""
     reader: Any = works[0].reader
-    if not rounds_of(works):
-        return len(works)
-    return tasks_for(reader.buckets(works[0].split), parallelism)
+    return reader.tasks(works[0].split) if rounds_of(works) else len(works)
 
 
-def after_rounds(context: SparkContext, works: Sequence[TaskWork], parallelism: int) -> RDD[Any]:
+def after_rounds(context: SparkContext, works: Sequence[TaskWork]) -> RDD[Any]:
     """The works themselves, or works that read what the last round sent to each task."""
     rounds = rounds_of(works)
     if not rounds:
@@ -77,7 +75,7 @@ def after_rounds(context: SparkContext, works: Sequence[TaskWork], parallelism: 
     first = works[0]
     reader: Any = first.reader
     buckets = reader.buckets(first.split)
-    tasks = task_count(works, parallelism)
+    tasks = task_count(works)
     sources = [(index, work.split) for index, work in enumerate(works)]
     pieces: RDD[Any] = context.parallelize(sources, len(sources)).flatMap(
         lambda source: _tagged(source[0], lambda: reader.scatter(source[1])))
@@ -87,7 +85,8 @@ def after_rounds(context: SparkContext, works: Sequence[TaskWork], parallelism: 
 
 
 def _work(first: TaskWork, task: int, arrived: Any) -> TaskWork:
-    return replace(first, place=replace(first.place, shard=task), split=Split({}), reader=arrived)
+    return replace(first, place=replace(first.place, shard=task), split=Split({"task": task}),
+                   reader=arrived)
 
 
 def _met(pieces: RDD[Any], tasks: int) -> RDD[Any]:
@@ -95,8 +94,8 @@ def _met(pieces: RDD[Any], tasks: int) -> RDD[Any]:
 
     def collect(task: int, found: Iterable[Tagged]) -> Iterator[tuple[int, Arrivals]]:
         arrivals = Arrivals()
-        for bucket, (tag, piece) in found:
-            arrivals.add(bucket, tag, piece)
+        for _, (tag, piece) in found:
+            arrivals.add(tag, piece)
         yield task, arrivals
 
     return pieces.partitionBy(tasks, lambda bucket: bucket % tasks).mapPartitionsWithIndex(collect)
@@ -105,7 +104,7 @@ def _met(pieces: RDD[Any], tasks: int) -> RDD[Any]:
 def _scatter_again(reader: Any, buckets: int) -> Callable[[Any], Iterator[Tagged]]:
     def scatter(arrivals: Arrivals) -> Iterator[Piece]:
         for group in arrivals.groups():
-            failed = [piece for piece in group if piece[1].startswith(_ERROR)]
+            failed = [piece for piece in group if piece.content.startswith(_ERROR)]
             yield from failed[:1] or reader.scatter_again(group, buckets)
 
     return lambda met: _tagged(met[0], lambda: scatter(met[1]))
@@ -115,19 +114,19 @@ def _tagged(origin: int, scatter: Callable[[], Iterator[Piece]]) -> Iterator[Tag
     """An error that a retry cannot cure travels on as a piece: Spark would only try again."""
     forget_archives()
     try:
-        for number, (bucket, piece) in enumerate(scatter()):
-            yield bucket, ((origin, number), piece)
+        for number, piece in enumerate(scatter()):
+            yield piece.bucket, ((origin, number), piece)
     except errors.Retryable:
         raise
     except errors.MeltlineError as error:
         body = {"kind": type(error).__name__, "what": error.what, "at": error.at,
                 "hint": error.hint}
-        yield 0, ((origin, -1), _ERROR + json.dumps(body).encode())
+        yield 0, ((origin, -1), Piece(0, _ERROR + json.dumps(body).encode(), 0))
 
 
-def _raise_if_error(piece: bytes) -> None:
+def _raise_if_error(content: bytes) -> None:
     """What a round died of."""
-    if piece.startswith(_ERROR):
-        body = json.loads(piece.removeprefix(_ERROR))
+    if content.startswith(_ERROR):
+        body = json.loads(content.removeprefix(_ERROR))
         kind = getattr(errors, body["kind"], errors.RunError)
         raise kind(body["what"], at=body["at"], hint=body["hint"])

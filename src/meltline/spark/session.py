@@ -57,13 +57,16 @@ def start_session(settings: SparkSettings) -> SparkSession:
 
 
 def why_not_started(error: str, log: str) -> str:
-    """What a person wants to read of it: the last thing that Spark calls an error, or else what
-    Java said at last."""
-    called = re.findall(r"^\S+ ERROR [\w.$]+: (?:.*Reason: )?(.+)$", log, re.MULTILINE)
-    if called:
-        return str(called[-1])
+    """What a person wants to read of it: a reason that Spark gives, what it says of its start, or
+    else what Java said at last."""
+    reasons = re.findall(r"^\S+ ERROR .*Reason: (.+)$", log, re.MULTILINE)
+    if reasons:
+        return str(reasons[-1])
     said = [line for line in log.splitlines() if not re.match(r"\s+(at |\.\.\.)", line)]
-    return "\n".join([error.splitlines()[0] if error else "no reason given", *said[-8:]])
+    first = next((place for place, line in enumerate(said)
+                  if " ERROR SparkContext: " in line), len(said) - 8)
+    told = error.strip().splitlines()[:1] or ["no reason given"]
+    return "\n".join([*told, *said[max(first, 0):][:8]])
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from meltline.engine.rounds import BUCKETS_PER_TASK, numbered, tasks_for
-from meltline.model.event import ORD, Shape
+from meltline.model.event import ORD, PLACE_BITS, Shape
 
 SHAPE = Shape("typed")
 
@@ -29,4 +29,6 @@ def test_events_of_several_buckets_are_counted_through() -> None:
     found = list(numbered(map(iter, [part(2, 1), part(), part(3), part(1)])))
     assert [table.column(ORD).to_pylist() for _, table in found] == [
         [0, 1], [2], [3, 4, 5], [6]]
+    (_, other), *_ = numbered([iter(part(2))], task=3)
+    assert other.column(ORD).to_pylist() == [3 << PLACE_BITS, (3 << PLACE_BITS) + 1]
     assert {tuple(table.column_names) for _, table in found} == {("row", ORD)}

@@ -135,7 +135,7 @@ def test_several_files_that_became_one(twins: TwinScan, tmp_path: Path) -> None:
 
 
 def test_new_rows_are_at_hand_when_most_columns_were_compared(
-    twins: TwinScan, tmp_path: Path
+    twins: TwinScan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old, few, many = rows(), rows(), rows()
     few["name"][3] = many["name"][3] = "other"
@@ -147,6 +147,10 @@ def test_new_rows_are_at_hand_when_most_columns_were_compared(
     assert wide.rows is not None
     assert wide.rows.to_pylist() == [{"id": 3, "name": "other", "score": 1.5},
                                      {"id": 7, "name": "n7", "score": -1.0}]
+    monkeypatch.setattr("meltline.kernels.twins.ROWS_AT_HAND", 1)
+    _, (much,) = twins.changed([Twins((before,), write(tmp_path / "much", many))])
+    assert much.rows is None
+    assert much.places.equals(wide.places)
     kept = wide.filter(pa.chunked_array([[False, True]]))
     assert kept.rows is not None
     assert (kept.rows.num_rows, kept.places.num_rows) == (1, 1)

@@ -94,6 +94,11 @@ def test_why_spark_did_not_start() -> None:
                "killed. Reason: All masters are unresponsive! Giving up.\n")
     assert why_not_started("An error occurred", refused) == (
         "All masters are unresponsive! Giving up.")
+    memory = ("07:59:18 ERROR SparkContext: Error initializing SparkContext.\njava.lang.Illegal: "
+              "[INVALID_EXECUTOR_MEMORY] must be at least 471859200\n\tat b\n"
+              "07:59:19 ERROR Utils: Uncaught exception in thread Thread-4\n")
+    assert why_not_started("An error occurred\nat length", "WARNING: x\n" * 9 + memory) == (
+        "An error occurred\n" + memory.replace("\tat b\n", "").rstrip("\n"))
     broken = "Unrecognized VM option 'X'\nError: Could not create the Java Virtual Machine.\n"
     assert why_not_started("the gateway has ended\nand more", broken) == (
         "the gateway has ended\n" + broken.rstrip("\n"))

@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from meltline.codecs.records import Records
 from meltline.errors import RunError
-from meltline.model.event import BAD, META, ORD, Shape
-from meltline.sources.files.parts import PLACE_BITS
+from meltline.model.event import BAD, META, ORD, PLACE_BITS, Shape
 
 ROWS = 1 << 16
 BYTES = 32 << 20

@@ -14,8 +14,6 @@ from meltline.errors import PositionLost
 from meltline.model.plan import JsonObject, Split
 from meltline.sources.files.listing import FoundFile
 
-PLACE_BITS = 40
-"""`ord` is the number of the file in its plan, then the place of the event in the file."""
 MAX_INLINE = 48 << 10
 LIST_NAME = "files-plan"
 

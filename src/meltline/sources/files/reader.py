@@ -20,11 +20,11 @@ from meltline.codecs.records import ByteStream, Records, Unreadable
 from meltline.codecs.window import BLOCK
 from meltline.errors import RunError
 from meltline.kernels.connection import connect
-from meltline.model.event import Shape
+from meltline.model.event import PLACE_BITS, Shape
 from meltline.model.plan import Split
 from meltline.sources.files.chunks import METADATA, ROWS, Chunker, to_table
 from meltline.sources.files.opening import Opener, PlannedBytes
-from meltline.sources.files.parts import PLACE_BITS, Part, read_split
+from meltline.sources.files.parts import Part, read_split
 from meltline.sources.files.settings import FilesSettings
 from meltline.sources.files.storage import Storage, refuse
 

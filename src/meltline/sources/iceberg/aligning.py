@@ -9,6 +9,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from meltline.engine.rounds import Piece
 from meltline.kernels.alignment import differing
 from meltline.model.content import DataFile, FileChange
 from meltline.model.table_view import TableView
@@ -16,8 +17,8 @@ from meltline.sources.iceberg.netting import Work, bucket_of
 from meltline.sources.iceberg.pieces import (
     FetchPiece,
     KeysPiece,
+    pack,
     read_table,
-    to_bytes,
     write_table,
 )
 from meltline.sources.iceberg.units import Unit
@@ -29,7 +30,7 @@ SEND_ROWS = 1_000_000
 def key_hashes(
     connection: duckdb.DuckDBPyConnection, source: TableView, copy: TableView,
     units: Sequence[Unit], buckets: int,
-) -> Iterator[tuple[int, bytes]]:
+) -> Iterator[Piece]:
     """The first round: files that are added are the source's, files that are removed the copy's."""
     for view, added in ((source, True), (copy, False)):
         changes = [one for unit in units for one in unit.changes if one.added == added]
@@ -40,7 +41,7 @@ def key_hashes(
 
 def _side(
     work: Work, view: TableView, changes: Sequence[FileChange], buckets: int
-) -> Iterator[tuple[int, bytes]]:
+) -> Iterator[Piece]:
     files: list[DataFile] = []
     waiting: list[pa.Table] = []
     for change in changes:
@@ -57,7 +58,7 @@ def _side(
 def _sent(
     view: TableView, added: bool, files: Sequence[DataFile], waiting: Sequence[pa.Table],
     buckets: int,
-) -> Iterator[tuple[int, bytes]]:
+) -> Iterator[Piece]:
     if not waiting:
         return
     together = pa.concat_tables(waiting).combine_chunks()
@@ -65,12 +66,12 @@ def _sent(
     for bucket in np.unique(numbers):
         part = together.filter(pa.array(numbers == bucket))
         piece = KeysPiece(view, 1 if added else -1, tuple(files), write_table(part))
-        yield int(bucket), to_bytes(piece)
+        yield pack(int(bucket), piece, part.nbytes)
 
 
 def rows_to_fetch(
     connection: duckdb.DuckDBPyConnection, pieces: Sequence[KeysPiece], buckets: int
-) -> Iterator[tuple[int, bytes]]:
+) -> Iterator[Piece]:
     """The second round: what differs among the keys of one bucket, sent to where its file is
     read."""
     tables = [read_table(piece.keys) for piece in pieces]
@@ -87,5 +88,5 @@ def rows_to_fetch(
         for number in np.unique(numbers[owners == owner]):
             file = piece.files[int(number)]
             mine = np.sort(places[(owners == owner) & (numbers == number)]).astype(np.int64)
-            yield bucket_of(file, buckets), to_bytes(
-                FetchPiece(piece.view, file, piece.sign, mine.tobytes(), settled=True))
+            yield pack(bucket_of(file, buckets), FetchPiece(
+                piece.view, file, piece.sign, mine.tobytes(), settled=True), mine.nbytes)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pyiceberg.schema import Schema
 
+from meltline.engine.rounds import Piece
 from meltline.kernels.changed_rows import ChangedRows, Rows
 from meltline.kernels.changes import Changes
 from meltline.kernels.deletes import Deletes
@@ -22,8 +23,8 @@ from meltline.model.table_view import TableView
 from meltline.sources.iceberg.pieces import (
     FetchPiece,
     HashPiece,
+    pack,
     read_table,
-    to_bytes,
     write_table,
 )
 from meltline.sources.iceberg.shortcuts import FILES_AT_ONCE, Shortcuts, is_whole
@@ -199,7 +200,7 @@ class Work:
         """Parts of big groups: changed rows that need no hash, and what is left."""
         return self._shortcuts.by_place(units)
 
-    def hashes(self, changes: Sequence[FileChange], buckets: int) -> Iterator[tuple[int, bytes]]:
+    def hashes(self, changes: Sequence[FileChange], buckets: int) -> Iterator[Piece]:
         """Parts of a big group: hashes and positions travel, rows do not."""
         keys, files, _ = self._hashed(changes)
         if not keys.num_rows:
@@ -208,9 +209,10 @@ class Work:
         numbers = together.column("h1").to_numpy() % np.uint64(buckets)
         for bucket in np.unique(numbers):
             part = together.filter(pa.array(numbers == bucket))
-            yield int(bucket), to_bytes(HashPiece(self._view, tuple(files), write_table(part)))
+            yield pack(int(bucket), HashPiece(self._view, tuple(files), write_table(part)),
+                       part.nbytes)
 
-    def survivors(self, pieces: Sequence[HashPiece], buckets: int) -> Iterator[tuple[int, bytes]]:
+    def survivors(self, pieces: Sequence[HashPiece], buckets: int) -> Iterator[Piece]:
         """What did not cancel in one bucket of hashes, sent to where its file is read."""
         tables = [read_table(piece.keys) for piece in pieces]
         files = [file for piece in pieces for file in piece.files]
@@ -228,7 +230,7 @@ class Work:
                 mine = np.sort(places[(owners == owner) & (signs == sign)])
                 if len(mine):
                     piece = FetchPiece(self._view, file, sign, mine.astype(np.int64).tobytes())
-                    yield bucket_of(file, buckets), to_bytes(piece)
+                    yield pack(bucket_of(file, buckets), piece, mine.nbytes)
 
     def fetched(self, pieces: Sequence[FetchPiece]) -> Iterator[Rows]:
         """Each file is read once for all the buckets that asked for rows of it."""

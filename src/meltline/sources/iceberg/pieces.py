@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from meltline.engine.rounds import Piece
 from meltline.kernels.row_reader import Positions
 from meltline.model.content import DataFile
 from meltline.model.table_view import TableView
@@ -59,16 +60,16 @@ class FetchPiece:
         return np.frombuffer(self.positions, np.int64)
 
 
-Piece = RowsPiece | HashPiece | KeysPiece | FetchPiece
+def pack(
+    bucket: int, piece: RowsPiece | HashPiece | KeysPiece | FetchPiece, weight: int
+) -> Piece:
+    """`weight`: of its table, or of what is read for it."""
+    return Piece(bucket, pickle.dumps(piece, protocol=pickle.HIGHEST_PROTOCOL), weight)
 
 
-def to_bytes(piece: Piece) -> bytes:
-    return pickle.dumps(piece, protocol=pickle.HIGHEST_PROTOCOL)
-
-
-def from_bytes(content: bytes) -> Any:
+def unpack(piece: Piece) -> Any:
     # only ever bytes that a task of this very epoch has written
-    return pickle.loads(content)
+    return pickle.loads(piece.content)
 
 
 def write_table(table: pa.Table) -> bytes:

@@ -14,7 +14,7 @@ from meltline.kernels.changed_rows import Rows, joined
 from meltline.kernels.changes import Changes
 from meltline.kernels.connection import connect
 from meltline.kernels.pairing import AFTER, INSERT
-from meltline.model.event import Shape
+from meltline.model.event import PLACE_BITS, Shape
 from meltline.model.plan import Split
 from meltline.model.table_view import TableView
 from meltline.sources.iceberg.aligning import key_hashes, rows_to_fetch
@@ -25,9 +25,9 @@ from meltline.sources.iceberg.pieces import (
     HashPiece,
     KeysPiece,
     RowsPiece,
-    from_bytes,
+    pack,
     read_table,
-    to_bytes,
+    unpack,
     write_table,
 )
 from meltline.sources.iceberg.units import Mode, Unit
@@ -39,8 +39,9 @@ SEND_BYTES = 32 << 20
 class IcebergReader:
     """Implements SplitReader and ExchangingReader.
 
-    A split's data: `view`, `units`, `load` (an initial load: every row is an insert), `rounds`
-    and `buckets`. With `copy`, the view of another table, files that are removed are of that one.
+    A split's data: `view`, `units`, the number of its `task`, `load` (an initial load: every row
+    is an insert), `rounds`, `buckets` and how many `tasks` share them. With `copy`, the view of
+    another table, files that are removed are of that one.
     """
 
     update_before: bool = False
@@ -59,19 +60,16 @@ class IcebergReader:
             yield from read_alone(self, split)
             return
         with closing(connect()) as connection:
-            again = split.data.get("again", False) and split.data["view"].identifiers
-            yield from self._load(connection, split.data["view"], split.data["units"],
-                                  AFTER if again else INSERT)
+            yield from self._load(connection, split)
 
-    def _load(
-        self, connection: duckdb.DuckDBPyConnection, view: TableView, units: Sequence[Unit],
-        operation: str,
-    ) -> Events:
+    def _load(self, connection: duckdb.DuckDBPyConnection, split: Split) -> Events:
+        view: TableView = split.data["view"]
+        operation = AFTER if split.data.get("again", False) and view.identifiers else INSERT
         work = Work(connection, view)
         changes = Changes(connection, view)
         shape: Shape | None = None
-        first = 0
-        for rows in joined(work.changed(units), CHUNK_ROWS):
+        first = split.data["task"] << PLACE_BITS
+        for rows in joined(work.changed(split.data["units"]), CHUNK_ROWS):
             packed = changes.pack(rows, hashed=False)
             shape = shape or event_shape(connection, packed.column("row").type)
             operations = pa.repeat(operation, packed.num_rows)
@@ -85,17 +83,19 @@ class IcebergReader:
     def buckets(self, split: Split) -> int:
         return int(split.data["buckets"])
 
+    def tasks(self, split: Split) -> int:
+        return int(split.data["tasks"])
+
     def scatter(self, split: Split) -> Iterator[Piece]:
         with closing(connect()) as connection:
             yield from self._find(connection, split)
 
     def scatter_again(self, pieces: Sequence[Piece], buckets: int) -> Iterator[Piece]:
-        found = [(bucket, content, from_bytes(content)) for bucket, content in pieces]
+        found = [(piece, unpack(piece)) for piece in pieces]
         # rows are where they belong already
-        yield from ((bucket, content) for bucket, content, piece in found
-                    if isinstance(piece, RowsPiece))
-        hashes = [piece for *_, piece in found if isinstance(piece, HashPiece)]
-        keys = [piece for *_, piece in found if isinstance(piece, KeysPiece)]
+        yield from (piece for piece, what in found if isinstance(what, RowsPiece))
+        hashes = [what for _, what in found if isinstance(what, HashPiece)]
+        keys = [what for _, what in found if isinstance(what, KeysPiece)]
         with closing(connect()) as connection:
             if hashes:
                 yield from Work(connection, hashes[0].view).survivors(hashes, buckets)
@@ -104,8 +104,8 @@ class IcebergReader:
             for sign in (-1, 1):
                 # the rows of a copy, which are the removed ones, have a view of their own
                 yield from self._fetch(connection, [
-                    piece for *_, piece in found
-                    if isinstance(piece, FetchPiece) and piece.sign == sign], buckets)
+                    what for _, what in found
+                    if isinstance(what, FetchPiece) and what.sign == sign], buckets)
 
     def _fetch(
         self, connection: duckdb.DuckDBPyConnection, pieces: Sequence[FetchPiece], buckets: int
@@ -135,8 +135,8 @@ class IcebergReader:
             yield from outbox.all(work.netted(_of("lineage", units), lineage=True))
         yield from outbox.rest()
 
-    def gather(self, pieces: Sequence[bytes]) -> Events:
-        found = [from_bytes(content) for content in pieces]
+    def gather(self, pieces: Sequence[Piece]) -> Events:
+        found = [unpack(piece) for piece in pieces]
         if not found:
             return
         view = found[0].view
@@ -185,6 +185,6 @@ class _Outbox:
         if self._waiting:
             together = pa.concat_tables(self._waiting)
             for bucket, table in self._changes.split(together, self._buckets):
-                yield bucket, to_bytes(
-                    RowsPiece(self._view, write_table(table), self._settled))
+                yield pack(bucket, RowsPiece(self._view, write_table(table), self._settled),
+                           table.nbytes)
         self._waiting, self._bytes = [], 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from meltline.engine.rounds import tasks_for
 from meltline.errors import UserError
 from meltline.model import lineage
 from meltline.model.history import Snapshot, TableHistory
@@ -55,9 +56,10 @@ def cut_splits(
     # every row of these is an event, and a bucket is held in memory
     buckets = max(buckets, -(-sum(change.file.records for change in whole) // BUCKET_ROWS))
     buckets = -(-buckets // parallelism) * parallelism if len(tasks) > 1 else buckets
-    return [Split({"view": view, "units": task, "load": load or not exchange,
-                   "rounds": rounds, "buckets": buckets},
-                  sum(unit.weight for unit in task)) for task in tasks]
+    common = {"view": view, "load": load or not exchange, "rounds": rounds, "buckets": buckets,
+              "tasks": tasks_for(buckets, parallelism)}
+    return [Split({**common, "units": task, "task": number}, sum(unit.weight for unit in task))
+            for number, task in enumerate(tasks)]
 
 
 def cut_aligned(aligned: Aligned, parallelism: int, limits: Limits) -> list[Split]:

@@ -48,3 +48,9 @@ def test_rows_meet_only_where_a_key_may_come_twice() -> None:
     assert {split.data["rounds"] for split in cut([unit("removed")] * 4, keys=())} == {1}
     assert {split.data["rounds"] for split in cut([unit("added")] * 4, load=True)} == {0}
     assert {split.data["rounds"] for split in cut([unit("added", "hash")] * 9)} == {3}
+
+
+def test_tasks_are_counted_by_the_plan() -> None:
+    splits = cut([unit("touched", size=9000)] * 4)
+    assert [split.data["task"] for split in splits] == list(range(len(splits)))
+    assert {split.data["tasks"] for split in splits} == {2}
