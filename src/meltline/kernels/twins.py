@@ -111,7 +111,7 @@ class TwinScan:
         """With the new rows where half of the columns are read anyway, if they are at most `room`:
         to read them again would cost more."""
         found = None
-        if 2 * len(columns) >= len(self._fields):
+        if room > 0 and 2 * len(columns) >= len(self._fields):
             names = "".join(f", n.{quote_identifier(name)}" for name in self._fields)
             found = self._few(self._compare(twins, members, _RESULT + names, columns), room)
         if found is None:
