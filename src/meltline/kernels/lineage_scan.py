@@ -40,7 +40,7 @@ class LineageScan:
         self._narrow = [field for field in fields if field not in keys
                         and not isinstance(field.field_type, StringType | BinaryType)]
         self._base = base
-        self._told = self._narrow if len(self._narrow) <= TELLING else []
+        self._told: list[NestedField] = []
 
     def added(self, files: Sequence[DataFile]) -> pa.Table:
         """New and updated rows, with the id that an updated one has kept, else null."""
@@ -69,7 +69,8 @@ class LineageScan:
         names = {KEPT_ID: "id", **self._names(self._narrow)}
         self._connection.register(
             "lineage_updated", updated.select(list(names)).rename_columns(list(names.values())))
-        self._told = self._told or self._telling(removed)
+        if not self._told and len(self._narrow) > TELLING:
+            self._told = self._telling(removed)
         narrow = self._told or self._narrow
         old = self._rows(removed, narrow)
         found = self._run(updated_sql(old, self._key_fields, [

@@ -143,3 +143,18 @@ def test_many_columns_are_judged_by_those_that_changed_in_the_first_file(tmp_pat
     _, gone = run(scan, [one, other], [new])
     # what changed in another column is for others to look at
     assert gone == {(0, 0, True, 1), (1, 0, True, 2), (1, 1, False, 3)}
+
+
+def test_a_table_without_narrow_columns(tmp_path: Path) -> None:
+    connection = connect()
+    fields = [SCHEMA.fields[0], SCHEMA.fields[2]]
+    found = ParquetScan(connection, open_storage({}), Schema(*fields))
+    scan = LineageScan(connection, found, fields, fields[:1], BASE)
+    old = write(tmp_path / "old", [(i, i, f"n{i}") for i in range(3)], first=100, sequence=3)
+    new = write(tmp_path / "new", [(0, 0, "n0", 100, 3), (1, 1, "other", 101, None)],
+                first=200, sequence=6)
+    changed = scan.added([new]).select(["id", "name"])
+    assert changed.to_pylist() == [{"id": 1, "name": "other"}]
+    gone = scan.gone([old], [new], scan.added([new]))
+    assert gone is not None
+    assert {row["pos"] for row in gone.to_pylist()} == {1, 2}
