@@ -18,6 +18,7 @@ from meltline.expressions.quoting import quote_literal
 from meltline.kernels.arrow_schema import VARIANT, variant_field
 from meltline.kernels.connection import connect
 from meltline.kernels.parquet_footer import mark_variants
+from meltline.kernels.variant_shredded import regular
 
 NO_NAMES = b"\x01\x00\x00"
 """The metadata of a variant without objects."""
@@ -42,25 +43,14 @@ def _part(array: pa.Array, name: str, missing: bytes) -> pa.Array:
 
 
 def _whole(array: pa.Array) -> pa.Array:
-    column = variant_field("v", _told(array.type), _ID)
-    table = pa.Table.from_arrays([array.cast(column.type)], schema=pa.schema([column]))
+    array = regular(array)
+    schema = pa.schema([variant_field("v", array.type, _ID)])
     written = io.BytesIO()
-    pq.write_table(table, written, compression="none", store_decimal_as_integer=True,
-                   store_schema=False)
+    pq.write_table(pa.Table.from_arrays([array], schema=schema), written, compression="none",
+                   store_decimal_as_integer=True, store_schema=False)
     with tempfile.TemporaryDirectory(prefix="meltline-") as folder, connect() as connection:
         path = Path(folder) / "variants.parquet"
         path.write_bytes(mark_variants(written.getvalue(), [_ID]))
         read = connection.sql(f"SELECT v FROM read_parquet({quote_literal(str(path))})")
         found = read.to_arrow_table().column("v").combine_chunks()
     return found if isinstance(found, pa.Array) else pa.concat_arrays(found.chunks)
-
-
-def _told(type_: pa.DataType) -> pa.DataType:
-    """Of all that variants hold, only a UUID is 16 bytes; as such it must be written again."""
-    if pa.types.is_fixed_size_binary(type_):
-        return pa.uuid()
-    if pa.types.is_struct(type_):
-        return pa.struct([one.with_type(_told(one.type)) for one in type_])
-    if pa.types.is_list(type_):
-        return pa.list_(type_.value_field.with_type(_told(type_.value_type)))
-    return type_

@@ -1,0 +1,52 @@
+"""Shredded variants in the one form that DuckDB puts together again.
+
+Writers may leave `value` out where it is always null, and put the parts of a group in any order:
+https://github.com/apache/parquet-format/blob/master/VariantShredding.md
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+_VALUE, _TYPED = "value", "typed_value"
+
+
+def regular(array: pa.Array) -> pa.Array:
+    """An array of variants with `metadata`, `value` and, if they are shredded, `typed_value`."""
+    place = array.type.get_field_index("metadata")
+    return _group(array, {array.type.field(place): array.field(place)})
+
+
+def _group(array: pa.Array, parts: dict[pa.Field, pa.Array]) -> pa.Array:
+    """A struct of `parts`, `value` and `typed_value`."""
+    place = array.type.get_field_index(_VALUE)
+    value = array.field(place) if place >= 0 else pa.nulls(len(array), pa.binary())
+    parts[pa.field(_VALUE, value.type)] = value
+    if (place := array.type.get_field_index(_TYPED)) >= 0:
+        typed = _typed(array.field(place))
+        parts[pa.field(_TYPED, typed.type)] = typed
+    return _struct(array, parts)
+
+
+def _typed(array: pa.Array) -> pa.Array:
+    type_ = array.type
+    if pa.types.is_struct(type_):
+        return _struct(array, {
+            one.with_type(group.type): group
+            for one, group in ((type_.field(i), _group(array.field(i), {}))
+                               for i in range(type_.num_fields))})
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        items = _group(array.values, {})
+        item = type_.value_field.with_type(items.type)
+        made = pa.list_(item) if pa.types.is_list(type_) else pa.large_list(item)
+        return pa.Array.from_buffers(made, len(array), array.buffers()[:2], array.null_count,
+                                     array.offset, [items])
+    if pa.types.is_fixed_size_binary(type_):
+        # of all that variants hold, only a UUID is 16 bytes; as such it must be written again
+        return pa.ExtensionArray.from_storage(pa.uuid(), array)
+    return array
+
+
+def _struct(array: pa.Array, parts: dict[pa.Field, pa.Array]) -> pa.Array:
+    return pa.StructArray.from_arrays(list(parts.values()), fields=list(parts),
+                                      mask=array.is_null() if array.null_count else None)
