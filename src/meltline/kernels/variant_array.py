@@ -18,6 +18,7 @@ from meltline.expressions.quoting import quote_literal
 from meltline.kernels.arrow_schema import VARIANT, variant_field
 from meltline.kernels.connection import connect
 from meltline.kernels.parquet_footer import mark_variants
+from meltline.kernels.variant_names import restored, unused_suffix
 from meltline.kernels.variant_shredded import regular
 
 NO_NAMES = b"\x01\x00\x00"
@@ -43,7 +44,14 @@ def _part(array: pa.Array, name: str, missing: bytes) -> pa.Array:
 
 
 def _whole(array: pa.Array) -> pa.Array:
-    array = regular(array)
+    suffix = unused_suffix(array)
+    whole = _through_duckdb(regular(array, suffix))
+    parts = [restored(whole.field("metadata"), suffix), whole.field("value")]
+    return pa.StructArray.from_arrays(parts, fields=list(whole.type),
+                                      mask=whole.is_null() if whole.null_count else None)
+
+
+def _through_duckdb(array: pa.Array) -> pa.Array:
     schema = pa.schema([variant_field("v", array.type, _ID)])
     written = io.BytesIO()
     pq.write_table(pa.Table.from_arrays([array], schema=schema), written, compression="none",

@@ -13,17 +13,18 @@ import uuid
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
+
+from meltline.kernels.variant_names import names_of
 
 _SHORT_TEXT, _OBJECT, _ARRAY = 1, 2, 3
 
 
 def variant_json(metadata: bytes, value: bytes) -> str:
     """No limit to nesting: what is left to do waits in a list, not on the stack."""
-    names = _names(metadata)
+    names = names_of(metadata)
     made: list[str] = []
     todo: list[int | str] = [0]
     while todo:
@@ -37,15 +38,6 @@ def variant_json(metadata: bytes, value: bytes) -> str:
         else:
             made.append(_scalar(value, part, kind))
     return "".join(made)
-
-
-def _names(metadata: bytes) -> Sequence[str]:
-    width = (metadata[0] >> 6) + 1
-    count = _number(metadata, 1, width)
-    starts = [_number(metadata, 1 + width * (i + 1), width) for i in range(count + 1)]
-    first = 1 + width * (count + 2)
-    return [metadata[first + start:first + end].decode()
-            for start, end in pairwise(starts)]
 
 
 def _scalar(data: bytes, at: int, kind: int) -> str:

@@ -47,3 +47,23 @@ def test_groups_without_a_value_in_any_order() -> None:
 def test_a_typed_value_alone() -> None:
     array = pa.array([{"metadata": b"\1\0\0", "typed_value": 7}, None], shredded(pa.int64()))
     assert told(variant_array(array)) == ["7", None]
+
+
+def test_names_that_differ_in_case_alone_and_empty_names() -> None:
+    inner = pa.struct([pa.field("value", pa.binary()), pa.field("typed_value", pa.struct(
+        [required("É", FULL), required("é", FULL)]))])
+    inside = pa.struct([required("A", FULL), required("a", FULL), required("", FULL),
+                        required("in", inner)])
+    names = encode(dict.fromkeys(["", "A", "a", "aa", "in", "É", "é"]))["metadata"]
+    rest = encode({"aa": 9, "a\1": 8}, names=("", "A", "a"))
+    one = {"value": None, "typed_value": 1}
+    none = {"value": None, "typed_value": None}
+    nested = {"value": None, "typed_value": {"É": one, "é": {"value": None, "typed_value": 2}}}
+    array = pa.array([
+        {"metadata": rest["metadata"], "value": rest["value"],
+         "typed_value": {"A": one, "a": {"value": None, "typed_value": 2}, "": one, "in": none}},
+        {"metadata": names, "typed_value": {"A": none, "a": one, "": none, "in": nested}},
+        {"metadata": names, "typed_value": {"A": one, "a": none, "": none, "in": none}}, None],
+        shredded(inside, pa.field("value", pa.binary())))
+    assert told(variant_array(array)) == [
+        '{"":1,"A":1,"a":2,"a\\u0001":8,"aa":9}', '{"a":1,"in":{"É":1,"é":2}}', '{"A":1}', None]
