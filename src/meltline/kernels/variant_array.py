@@ -18,6 +18,7 @@ from meltline.expressions.quoting import quote_literal
 from meltline.kernels.arrow_schema import VARIANT, variant_field
 from meltline.kernels.connection import connect
 from meltline.kernels.parquet_footer import mark_variants
+from meltline.kernels.variant_check import variant_errors
 from meltline.kernels.variant_names import restored, unused_suffix
 from meltline.kernels.variant_shredded import regular
 
@@ -26,13 +27,17 @@ NO_NAMES = b"\x01\x00\x00"
 NULL = b"\x00"
 """The variant null, which is a value."""
 _ID = 1
+_HINT = "rewrite the file without write.parquet.shred-variants"
 
 
-def variant_array(array: pa.Array) -> pa.Array:
-    """An array of the type VARIANT. Null stays null, and the variant null a value."""
+def variant_array(array: pa.Array, column: str = "") -> pa.Array:
+    """An array of the type VARIANT. Null stays null, and the variant null a value.
+
+    Raises RunError, which names the column, for shredded variants that DuckDB cannot read."""
     nulls = array.is_null() if array.null_count else None
     if array.type.get_field_index("typed_value") >= 0:
-        array = _whole(array)
+        with variant_errors(column, _HINT):
+            array = _whole(array)
     parts = [_part(array, "metadata", NO_NAMES), _part(array, "value", NULL)]
     return pa.StructArray.from_arrays(parts, fields=list(VARIANT), mask=nulls)
 
