@@ -17,8 +17,8 @@ __all__ = ["register_variant_text", "variant_text_sql"]
 
 _BINARY = bytes((15 << 2,))
 """How binary begins. Its text may look like any other."""
-_DOUBT = r"NaN|Infinity|\d \d\d:\d\d:\d\d"
-"""Floats that JSON has not, and timestamps."""
+_DOUBT = r"NaN|Infinity|[\d)] \d\d:\d\d:\d\d"
+"""Floats that JSON has not, and timestamps, which may be `(BC)`."""
 
 
 def register_variant_text(connection: duckdb.DuckDBPyConnection) -> None:
@@ -29,8 +29,9 @@ def register_variant_text(connection: duckdb.DuckDBPyConnection) -> None:
 
 def _texts(variants: pa.ChunkedArray, texts: pa.ChunkedArray) -> pa.ChunkedArray:
     metadata, values = (pc.struct_field(variants, [name]) for name in ("metadata", "value"))
-    doubt = pc.and_(pc.is_valid(variants), pc.or_kleene(
-        pc.match_substring(values, _BINARY), pc.match_substring_regex(texts, _DOUBT)))
+    doubt = pc.and_(pc.is_valid(variants), pc.or_(
+        pc.match_substring(values, _BINARY),
+        pc.fill_null(pc.match_substring_regex(texts, _DOUBT), fill_value=True)))
     if not pc.any(doubt).as_py():
         return texts
     pairs = zip(metadata.filter(doubt).to_pylist(), values.filter(doubt).to_pylist(), strict=True)
