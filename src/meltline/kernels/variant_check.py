@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from meltline.errors import RunError
 from meltline.kernels.arrow_schema import is_variant, variant_field
 from meltline.kernels.connection import connect
+from meltline.kernels.variant_depth import TooDeep, check_depth
 
 _HINT = ("write the value in another way: the limits in docs/iceberg-source.md say which are not "
          "read")
@@ -36,10 +37,10 @@ def check_variants(table: pa.Table) -> None:
 
 @contextmanager
 def variant_errors(column: str, hint: str = _HINT) -> Iterator[None]:
-    """Around work of DuckDB on variants alone: the same variants fail at every try."""
+    """Around work on variants alone, by DuckDB or for it: the same ones fail at every try."""
     try:
         yield
-    except duckdb.Error as error:
+    except (duckdb.Error, TooDeep) as error:
         # what went wrong inside of DuckDB leaves its database unusable
         _database.cache_clear()
         reason = str(error).partition("\n")[0].rpartition("Error: ")[2]
@@ -63,6 +64,7 @@ def _variants(field: pa.Field, array: pa.Array) -> Iterator[pa.Array]:
 def _try(variants: pa.Array) -> None:
     if variants.null_count == len(variants):
         return
+    check_depth(variants.field("value"))
     doubt = variants.filter(pc.match_substring(variants.field("value"), _NANOS_WITH_ZONE))
     with closing(_database().cursor()) as connection:
         for name, array, tried in (("v", variants, "count(v)"), ("doubt", doubt, "v")):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from meltline.kernels.variant_depth import check_depth
 from meltline.kernels.variant_names import told_apart
 
 _VALUE, _TYPED = "value", "typed_value"
@@ -15,7 +16,7 @@ _VALUE, _TYPED = "value", "typed_value"
 
 def regular(array: pa.Array, suffix: str) -> pa.Array:
     """An array of variants with `metadata`, `value` and `typed_value`. Names that DuckDB would
-    change have the suffix."""
+    change have the suffix. Raises TooDeep."""
     place = array.type.get_field_index("metadata")
     return _Regular(suffix).group(array, {array.type.field(place): array.field(place)})
 
@@ -28,6 +29,7 @@ class _Regular:
         """A struct of `parts`, `value` and `typed_value`."""
         place = array.type.get_field_index(_VALUE)
         value = array.field(place) if place >= 0 else pa.nulls(len(array), pa.binary())
+        check_depth(value)
         parts[pa.field(_VALUE, value.type)] = value
         if (place := array.type.get_field_index(_TYPED)) >= 0:
             typed = self._typed(array.field(place))

@@ -19,7 +19,7 @@ from meltline.kernels.storage import open_storage
 from meltline.kernels.variant_array import variant_array
 from meltline.kernels.variant_check import check_variants
 from meltline.model.variant import VariantType
-from tests.unit.kernels.variants import Bytes, Raw, encode, primitive
+from tests.unit.kernels.variants import Bytes, Raw, encode, nested, primitive
 
 V = VariantType()
 SCHEMA = Schema(
@@ -82,6 +82,18 @@ def test_a_field_both_shredded_and_not(tmp_path: Path) -> None:
         [pa.field("v", type_, metadata={"PARQUET:field_id": "1"})])), path)
     with pytest.raises(RunError, match=r"column v .*more than once"):
         list(read_rows(open_storage({}), path, "parquet", Projection(SCHEMA, {})))
+
+
+def test_nesting_that_would_break_the_worker() -> None:
+    deep = nested(100_000)
+    with pytest.raises(RunError, match=r"column v .* more than 1000 deep"):
+        check_variants(rows(v={"metadata": b"\1\0\0", "value": deep}))
+    type_ = pa.struct([pa.field("metadata", pa.binary(), nullable=False),
+                       pa.field("value", pa.binary()), pa.field("typed_value", pa.int64())])
+    array = pa.array([{"metadata": b"\1\0\0", "value": deep}], type_)
+    with pytest.raises(RunError, match=r"column w .* more than 1000 deep"):
+        variant_array(array, "w")
+    check_variants(rows(v={"metadata": b"\1\0\0", "value": nested(1000)}))
 
 
 def test_shredded_variants_that_cannot_be_put_together() -> None:
