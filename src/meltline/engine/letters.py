@@ -9,8 +9,9 @@ import pyarrow.compute as pc
 from meltline.engine.work import TaskWork
 from meltline.errors import RunError
 from meltline.expressions.quoting import quote_literal
+from meltline.kernels.document_json import object_json
 from meltline.model.dead_letter import DEAD_LETTERS
-from meltline.model.event import Shape
+from meltline.model.event import BODY, ROW, Shape
 
 LINE = "line"
 
@@ -43,9 +44,14 @@ def _with_lines(work: TaskWork, shape: Shape, chunk: pa.Table, reasons: pa.Table
     return reasons.append_column("counted", pa.array(lines, pa.int64()))
 
 
+def _row(shape: Shape) -> str:
+    """SQL: a typed event as a document has it, which is JSON whatever its values are."""
+    return f"CASE WHEN {ROW} IS NOT NULL THEN ({object_json(ROW, shape.fields)})::VARCHAR END"
+
+
 def letters_sql(work: TaskWork, shape: Shape, sink: str) -> str:
     place = work.place
-    event = "body" if shape.kind == "json" else "to_json(row)::VARCHAR"
+    event = BODY if shape.kind == "json" else _row(shape)
     source = "to_json(meta)"
     if LINE in shape.metadata:
         source = f"json_merge_patch({source}, json_object('{LINE}', coalesce(meta.line, counted)))"

@@ -19,6 +19,7 @@ from meltline.expressions.operands import (
 )
 from meltline.expressions.quoting import quote_identifier, quote_list, quote_literal
 from meltline.expressions.scope import Scope
+from meltline.expressions.variants import VARIANT, json_sql
 from meltline.expressions.zones import UTC, parse_zone
 from meltline.model.event import BODY, ORD, ROW
 
@@ -221,7 +222,13 @@ def _get_event_type(_: list[Operand], scope: Scope) -> Operand:
 def _to_json_string(_: list[Operand], scope: Scope) -> Operand:
     if scope.shape.kind == "json":
         return typed(BODY, "VARCHAR")
-    return typed(f"CAST(to_json({quote_identifier(ROW)}) AS VARCHAR)", "VARCHAR")
+    row = quote_identifier(ROW)
+    fields = {quote_identifier(name): type_ for name, type_ in scope.shape.fields.items()}
+    variants = [f"{name} := {json_sql(f'{row}.{name}', VARIANT)}"
+                for name, type_ in fields.items() if type_ == VARIANT]
+    if variants:
+        row = f"CASE WHEN {row} IS NOT NULL THEN struct_update({row}, {', '.join(variants)}) END"
+    return typed(f"CAST(to_json({row}) AS VARCHAR)", "VARCHAR")
 
 
 _CALLS: dict[str, Callable[[list[Operand], Scope], Operand]] = {

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from meltline.expressions import kinds
 from meltline.expressions.kinds import Type, describe_type
 from meltline.expressions.quoting import quote_json, quote_literal
+from meltline.expressions.variants import json_sql
 
 _EXACT_IN_DOUBLE = 2**53
 
@@ -238,6 +239,6 @@ def typed(sql: str, type_name: str, failures: tuple[str, ...] = ()) -> Operand:
     type_ = describe_type(type_name)
     if type_.kind == kinds.JSON:
         # Spelled anew by DuckDB: the texts of equal values must be equal.
-        value = sql if type_.name == "JSON" else f"CAST({sql} AS JSON)"
+        value = json_sql(sql, type_.name)
         return JsonOperand(raw=f"CAST(json_extract({value}, '$') AS VARCHAR)", failures=failures)
     return TypedOperand(sql=sql, type=type_, failures=failures)

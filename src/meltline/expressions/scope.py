@@ -8,6 +8,7 @@ from meltline.expressions import kinds
 from meltline.expressions.kinds import describe_type
 from meltline.expressions.operands import NULL, JsonOperand, Operand, typed
 from meltline.expressions.quoting import quote_identifier, quote_list, quote_literal
+from meltline.expressions.variants import json_sql
 from meltline.model.event import BODY, META, ROW, Shape
 
 _MARK = re.compile("\0([0-9]+)\0")
@@ -82,7 +83,7 @@ def resolve(sql: str, type_name: str, steps: list[str]) -> Operand:
         return typed(sql, type_name)
     type_, step = describe_type(type_name), steps[0]
     if type_.kind == kinds.JSON:
-        value = sql if type_.name == "JSON" else f"CAST({sql} AS JSON)"
+        value = json_sql(sql, type_.name)
         path = "".join("/" + s.replace("~", "~0").replace("/", "~1") for s in steps)
         return JsonOperand(raw=f"CAST(json_extract({value}, {quote_literal(path)}) AS VARCHAR)")
     children = dict(type_.children)

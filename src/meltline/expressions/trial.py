@@ -8,11 +8,15 @@ from typing import Any
 
 import duckdb
 
+from meltline.expressions.variants import STAND_IN
+
 
 @lru_cache(maxsize=1)
 def _database() -> duckdb.DuckDBPyConnection:
     # An own database: the process-wide default connection belongs to the user's code.
-    return duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "256MB"})
+    database = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "256MB"})
+    database.execute(STAND_IN)
+    return database
 
 
 atexit.register(_database.cache_clear)

@@ -69,7 +69,8 @@ class OpenDataFile:
 
 @contextmanager
 def open_data_file(io: FileIO, path: str, format_: str) -> Iterator[OpenDataFile]:
-    """Raises BaseMoved when the file is gone: the table has gone on without it."""
+    """Raises BaseMoved when the file is gone: the table has gone on without it. What is wrong with
+    its content is said to be at this path."""
     if format_ not in ("parquet", "orc", "avro"):
         raise RunError(f"{path}: files of the format {format_} cannot be read")
     try:
@@ -77,7 +78,7 @@ def open_data_file(io: FileIO, path: str, format_: str) -> Iterator[OpenDataFile
         stream: Any = nullcontext() if table is not None else io.new_input(path).open()
     except FileNotFoundError:
         raise BaseMoved(f"data file {path} is gone") from None
-    with stream:
+    with stream, _named(path):
         if table is not None:
             yield OpenDataFile(table, table.schema)
         elif format_ == "orc":
@@ -86,3 +87,12 @@ def open_data_file(io: FileIO, path: str, format_: str) -> Iterator[OpenDataFile
         else:
             parquet = pq.ParquetFile(stream, pre_buffer=True)
             yield OpenDataFile(parquet, parquet.schema_arrow)
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    try:
+        yield
+    except RunError as error:
+        error.at = error.at or path
+        raise

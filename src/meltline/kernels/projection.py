@@ -49,7 +49,7 @@ class Projection:
 
     def _array(self, array: pa.Array, source: pa.Field, target: pa.Field) -> pa.Array:
         if is_variant(target):
-            return variant_array(array)
+            return variant_array(array, target.name)
         if _alike(source, target):
             return array
         if isinstance(array.type, pa.BaseExtensionType) and not isinstance(

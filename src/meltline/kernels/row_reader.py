@@ -16,6 +16,7 @@ from pyiceberg.types import NestedField
 from meltline.errors import BaseMoved, PositionLost, Retryable, RunError
 from meltline.kernels.data_file import open_data_file
 from meltline.kernels.projection import Projection
+from meltline.kernels.variant_check import check_variants
 
 BATCH_ROWS = 1 << 17
 Positions = NDArray[np.int64]
@@ -37,11 +38,18 @@ def read_rows(
         for first, piece in file.pieces(names, keep, BATCH_ROWS):
             end = first + piece.num_rows
             if only is None:
-                yield np.arange(first, end, dtype=np.int64), projection.project(
-                    piece, constants or {})
+                yield np.arange(first, end, dtype=np.int64), _rows(projection, piece, constants)
             elif len(here := _within(only, first, end)):
                 picked = piece.take(pa.array(here - first))
-                yield here, projection.project(picked, constants or {})
+                yield here, _rows(projection, picked, constants)
+
+
+def _rows(
+    projection: Projection, read: pa.Table, constants: Mapping[int, Any] | None
+) -> pa.Table:
+    rows = projection.project(read, constants or {})
+    check_variants(rows)
+    return rows
 
 
 def _within(positions: Positions, start: int, end: int) -> Positions:

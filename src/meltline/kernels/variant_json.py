@@ -1,29 +1,36 @@
 """The JSON that a variant stands for, out of its bytes, by the rules of kernels/document_json.py.
 
-Numbers keep all their digits, decimals too: a decimal in a variant mostly was a number in JSON. The
-encoding: https://github.com/apache/parquet-format/blob/master/VariantEncoding.md
+Scalars are spelled as DuckDB does, letter by letter: texts made by both are compared
+(kernels/scalar_text.py). Numbers keep all their digits, decimals too: a decimal in a variant mostly
+was a number in JSON. The encoding:
+https://github.com/apache/parquet-format/blob/master/VariantEncoding.md
 """
 
 from __future__ import annotations
 
-import json
-import math
 import struct
 import uuid
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from itertools import pairwise
-from typing import Literal
 
-import numpy as np
+from meltline.kernels.scalar_text import (
+    MICROS,
+    NANOS,
+    date_text,
+    json_float,
+    json_string,
+    time_text,
+    timestamp_text,
+)
+from meltline.kernels.variant_names import names_of
 
 _SHORT_TEXT, _OBJECT, _ARRAY = 1, 2, 3
 
 
 def variant_json(metadata: bytes, value: bytes) -> str:
     """No limit to nesting: what is left to do waits in a list, not on the stack."""
-    names = _names(metadata)
+    names = names_of(metadata)
     made: list[str] = []
     todo: list[int | str] = [0]
     while todo:
@@ -37,15 +44,6 @@ def variant_json(metadata: bytes, value: bytes) -> str:
         else:
             made.append(_scalar(value, part, kind))
     return "".join(made)
-
-
-def _names(metadata: bytes) -> Sequence[str]:
-    width = (metadata[0] >> 6) + 1
-    count = _number(metadata, 1, width)
-    starts = [_number(metadata, 1 + width * (i + 1), width) for i in range(count + 1)]
-    first = 1 + width * (count + 2)
-    return [metadata[first + start:first + end].decode()
-            for start, end in pairwise(starts)]
 
 
 def _scalar(data: bytes, at: int, kind: int) -> str:
@@ -95,17 +93,11 @@ def _signed(data: bytes, at: int, width: int) -> int:
 
 
 def _text(text: bytes | str) -> str:
-    return json.dumps(text.decode() if isinstance(text, bytes) else text, ensure_ascii=False)
+    return json_string(text.decode() if isinstance(text, bytes) else text)
 
 
 def _float(form: str) -> Callable[[bytes, int], str]:
-    def spell(data: bytes, at: int) -> str:
-        (value,) = struct.unpack_from(form, data, at)
-        if math.isfinite(value):
-            return repr(value)
-        return '"NaN"' if math.isnan(value) else '"Infinity"' if value > 0 else '"-Infinity"'
-
-    return spell
+    return lambda data, at: json_float(*struct.unpack_from(form, data, at))
 
 
 def _int(width: int) -> Callable[[bytes, int], str]:
@@ -121,18 +113,8 @@ def _decimal(width: int) -> Callable[[bytes, int], str]:
     return spell
 
 
-def _moment(unit: Literal["us", "ns"], zone: str = "") -> Callable[[bytes, int], str]:
-    return lambda data, at: f'"{_trimmed(np.datetime64(_signed(data, at, 8), unit))}{zone}"'
-
-
-def _time(data: bytes, at: int) -> str:
-    return f'"{_trimmed(np.datetime64(_signed(data, at, 8), "us")).partition("T")[2]}"'
-
-
-def _trimmed(moment: np.datetime64) -> str:
-    """As DuckDB spells it: no more digits of a second than there are."""
-    whole, _, fraction = str(moment).partition(".")
-    return f"{whole}.{kept}" if (kept := fraction.rstrip("0")) else whole
+def _moment(unit: int, zone: str = "") -> Callable[[bytes, int], str]:
+    return lambda data, at: f'"{timestamp_text(_signed(data, at, 8), unit, zone)}"'
 
 
 def _sized(data: bytes, at: int) -> bytes:
@@ -143,10 +125,11 @@ _PRIMITIVES: Mapping[int, Callable[[bytes, int], str]] = {
     0: lambda *_: "null", 1: lambda *_: "true", 2: lambda *_: "false",
     3: _int(1), 4: _int(2), 5: _int(4), 6: _int(8), 7: _float("<d"),
     8: _decimal(4), 9: _decimal(8), 10: _decimal(16),
-    11: lambda data, at: f'"{np.datetime64(_signed(data, at, 4), "D")}"',
-    12: _moment("us", "Z"), 13: _moment("us"), 14: _float("<f"),
+    11: lambda data, at: f'"{date_text(_signed(data, at, 4))}"',
+    12: _moment(MICROS, "Z"), 13: _moment(MICROS), 14: _float("<f"),
     15: lambda data, at: f'"{b64encode(_sized(data, at)).decode()}"',
     16: lambda data, at: _text(_sized(data, at)),
-    17: _time, 18: _moment("ns", "Z"), 19: _moment("ns"),
+    17: lambda data, at: f'"{time_text(_signed(data, at, 8), MICROS)}"',
+    18: _moment(NANOS, "Z"), 19: _moment(NANOS),
     20: lambda data, at: f'"{uuid.UUID(bytes=data[at:at + 16])}"',
 }

@@ -10,30 +10,28 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from meltline.expressions.variants import VARIANT_TEXT, variant_text_sql
 from meltline.kernels.variant_json import variant_json
 
-_NAME = "meltline_variant_text"
+__all__ = ["register_variant_text", "variant_text_sql"]
+
 _BINARY = bytes((15 << 2,))
 """How binary begins. Its text may look like any other."""
-_DOUBT = r"NaN|Infinity|\d \d\d:\d\d:\d\d"
-"""Floats that JSON has not, and timestamps."""
-
-
-def variant_text_sql(source: str) -> str:
-    """SQL: VARCHAR; NULL for null, the text `null` for the variant null. Equal variants have equal
-    texts, however they are encoded: the keys of objects are in order."""
-    return f"{_NAME}({source}, ({source})::JSON::VARCHAR)"
+_DOUBT = r"NaN|Infinity|[\d)] \d\d:\d\d:\d\d"
+"""Floats that JSON has not, and timestamps, which may be `(BC)`."""
 
 
 def register_variant_text(connection: duckdb.DuckDBPyConnection) -> None:
     connection.create_function(  # type: ignore[call-overload]
-        _NAME, _texts, ["VARIANT", "VARCHAR"], "VARCHAR", type="arrow", null_handling="special")
+        VARIANT_TEXT, _texts, ["VARIANT", "VARCHAR"], "VARCHAR", type="arrow",
+        null_handling="special")
 
 
 def _texts(variants: pa.ChunkedArray, texts: pa.ChunkedArray) -> pa.ChunkedArray:
     metadata, values = (pc.struct_field(variants, [name]) for name in ("metadata", "value"))
-    doubt = pc.and_(pc.is_valid(variants), pc.or_kleene(
-        pc.match_substring(values, _BINARY), pc.match_substring_regex(texts, _DOUBT)))
+    doubt = pc.and_(pc.is_valid(variants), pc.or_(
+        pc.match_substring(values, _BINARY),
+        pc.fill_null(pc.match_substring_regex(texts, _DOUBT), fill_value=True)))
     if not pc.any(doubt).as_py():
         return texts
     pairs = zip(metadata.filter(doubt).to_pylist(), values.filter(doubt).to_pylist(), strict=True)

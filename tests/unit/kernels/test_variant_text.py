@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from typing import Any
 
@@ -44,6 +43,20 @@ def texts(*values: Bytes | None) -> list[str | None]:
     return query(variant_text_sql("v"), *values)
 
 
+FLOATS = (1e15, 1e16, 1.5e20, 123456789012345678901.0, 1e21, 1.2345e22, 1.7e308, 1e-4, 1e-5,
+          2.5e-5, 1.2345678901234567e-6, 1e-7, 1.5e-7, 5e-324, 0.0, -0.0, -1e-10, 9.999e22)
+SPELLED: tuple[Any, ...] = (
+    *FLOATS, *(primitive(14, "f", one) for one in (0.1, 1e10, 1e-6, 1e30)),
+    "".join(map(chr, range(130))) + "\u2028\U0001f600",
+    *(primitive(11, "i", day) for day in (0, -800000, 2**31 - 1, -2**31 + 1, 5000000)),
+    *(primitive(12, "q", one) for one in (0, -10**17, 2**63 - 1, 10**18)),
+    *(primitive(13, "q", one) for one in (1500, -10**17, -2**63 + 1, 2**63 - 2)),
+    *(primitive(19, "q", one) for one in (1, -1, 2**63 - 1, -2**63)),
+    *(primitive(17, "q", one) for one in (0, 1, 86_400_000_000)),
+    primitive(9, "Bq", 18, -10**17), primitive(8, "Bi", 2, 0))
+"""Where there is more than one way to spell a value."""
+
+
 def random_value(source: random.Random, depth: int = 0) -> Any:
     kind = source.randrange(9)
     if kind < 2 and depth < 4:
@@ -54,14 +67,46 @@ def random_value(source: random.Random, depth: int = 0) -> Any:
         None, True, source.randrange(-2**63, 2**63), source.uniform(-1e6, 1e6), "a<b", "x" * 70,
         primitive(8, "Bi", 2, source.randrange(10**6)), primitive(12, "q", source.getrandbits(50)),
         sized(15, source.randbytes(3)), primitive(11, "i", source.randrange(30000)),
-        primitive(7, "d", float("inf")), primitive(17, "q", source.randrange(86_400_000_000))])
+        primitive(7, "d", float("inf")), primitive(17, "q", source.randrange(86_400_000_000)),
+        *SPELLED])
 
 
 def test_both_ways_say_the_same() -> None:
     source = random.Random(7)
     values = [encode(random_value(source)) for _ in range(500)]
     for text, value in zip(texts(*values), values, strict=True):
-        assert json.loads(text or "") == json.loads(variant_json(**value))
+        assert text == variant_json(**value)
+
+
+@pytest.mark.parametrize("value", SPELLED)
+def test_scalars_are_spelled_alike(value: Any) -> None:
+    fast, exact = texts(encode([value]), encode([value, sized(15, b"")]))
+    assert fast == variant_json(**encode([value]))
+    assert exact == f'{(fast or "")[:-1]},""]'
+
+
+@pytest.mark.parametrize("value", [
+    primitive(11, "i", day) for day in (0, 2932897, -719162, -719163, -719529, -800000, 2**31 - 1,
+                                        2**31 - 2, -2**31, -2**31 + 1)])
+def test_dates_are_spelled_as_duckdb_does(value: Any) -> None:
+    assert query("v::JSON::VARCHAR", encode(value)) == [variant_json(**encode(value))]
+
+
+@pytest.mark.parametrize(("kind", "type_"), [(12, "TIMESTAMPTZ"), (13, "TIMESTAMP"),
+                                             (19, "TIMESTAMP_NS")])
+@pytest.mark.parametrize("units", [0, 1500, -1, 10**18, -10**17, 2**63 - 1, -2**63 + 1])
+def test_timestamps_are_spelled_as_in_columns(kind: int, type_: str, units: int) -> None:
+    value = encode(primitive(kind, "q", units))
+    column = object_json("r", {"t": type_})
+    (document,) = query(f"(SELECT {column}::VARCHAR FROM (SELECT struct_pack("
+                        f"t := v::{type_}) AS r))", value)
+    assert document == f'{{"t":{variant_json(**value)}}}'
+
+
+def test_timestamps_too_far_away_for_duckdb() -> None:
+    far, zoned = primitive(13, "q", -2**63 + 2), primitive(12, "q", -2**63)
+    assert texts(encode([far]), encode([zoned])) == [
+        '["290309-12-21T(BC)T19:59:05.224194"]', '["290309-12-21T(BC)T19:59:05.224192Z"]']
 
 
 def test_null_is_not_the_variant_null() -> None:

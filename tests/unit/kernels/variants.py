@@ -61,5 +61,16 @@ def _parts(parts: list[bytes]) -> bytes:
     return struct.pack(f"<{len(starts)}I", *starts) + b"".join(parts)
 
 
+def nested(depth: int, inside: bytes = b"\0") -> bytes:
+    """So many arrays of one item around a value; the shortest encoding of each."""
+    heads = []
+    size = len(inside)
+    for _ in range(depth):
+        width = (size.bit_length() + 7) // 8
+        heads.append(bytes((3 | width - 1 << 2, 1)) + bytes(width) + size.to_bytes(width, "little"))
+        size += len(heads[-1])
+    return b"".join(reversed(heads)) + inside
+
+
 def same_json(one: str | None, other: Any) -> bool:
     return one is not None and json.loads(one) == other
