@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
+from meltline.kernels.batches import batched
 from meltline.model.event import Shape
 
 LARGE_CHUNK = 64 << 20
@@ -16,16 +17,6 @@ def joined(
 ) -> Iterator[tuple[Shape, pa.Table]]:
     """The same events in the same order, in chunks of at least `size` bytes where their shape and
     their columns stay the same."""
-    held: list[pa.Table] = []
-    last: Shape | None = None
-    for shape, chunk in chunks:
-        if last is not None and held and (shape != last or chunk.schema != held[0].schema):
-            yield last, pa.concat_tables(held)
-            held = []
-        last = shape
-        held.append(chunk)
-        if sum(table.nbytes for table in held) >= size:
-            yield last, pa.concat_tables(held)
-            held = []
-    if last is not None and held:
-        yield last, pa.concat_tables(held)
+    for some in batched(chunks, lambda one: one[1].nbytes, size,
+                        kind=lambda one: (one[0], one[1].schema)):
+        yield some[0][0], pa.concat_tables([chunk for _, chunk in some])

@@ -180,15 +180,15 @@ class Lane:
 
     def _write(self, epoch: Epoch, found: Mapping[int, Published]) -> TaskReport:
         """Write what is not published yet, again when a sink had to make room for new fields."""
-        todo = [i for i in range(len(self.plan.sinks)) if i not in found]
-        if not todo:
+        left = [i for i in range(len(self.plan.sinks)) if i not in found]
+        if not left:
             return TaskReport(-1)
         for _ in range(SETTLE_TRIES):
-            report = self._run(epoch, todo)
+            report = self._run(epoch, left)
             wanting = [(self.plan.sinks[i].sink, done.guess)
-                       for i, done in zip(todo, report.sinks, strict=True) if done.guess]
+                       for i, done in zip(left, report.sinks, strict=True) if done.guess]
             if not wanting:
-                self._check_rejects(report, todo)
+                self._check_rejects(report, left)
                 return report
             # what was written lacks these events, also when somebody else has made the room
             for sink, guess in wanting:
@@ -196,12 +196,12 @@ class Lane:
         raise RunError(f"the schema of {wanting[0][0].name} does not settle: the events hold new "
                        f"fields each time they are read")
 
-    def _run(self, epoch: Epoch, todo: Sequence[int]) -> TaskReport:
+    def _run(self, epoch: Epoch, left: Sequence[int]) -> TaskReport:
         # before the sinks are asked: what the source read last is what they look like
         splits = self.plan.source.splits(epoch.plan, epoch.parallelism, self.ledger.blobs)
         if not splits:
-            return total([], len(todo))
-        ends = [self.plan.sinks[i] for i in todo]
+            return total([], len(left))
+        ends = [self.plan.sinks[i] for i in left]
         parts = tuple(SinkPart(end.sink.name, end.routes, end.sink.writer(epoch), end.letters,
                                end.match) for end in ends)
         letters = tuple((one.key, one.writer(epoch)) for one in self.plan.letters)
@@ -212,11 +212,11 @@ class Lane:
             self.plan.source_letters) for shard, split in enumerate(splits)]
         return total(self.run_tasks(works, epoch.label), len(parts))
 
-    def _check_rejects(self, report: TaskReport, todo: Sequence[int]) -> None:
+    def _check_rejects(self, report: TaskReport, left: Sequence[int]) -> None:
         plan = self.plan
         if report.undecodable and plan.source_letters is None and not plan.drop_undecodable:
             raise _rejected("the source", report.undecodable, report.samples)
-        for i, done in zip(todo, report.sinks, strict=True):
+        for i, done in zip(left, report.sinks, strict=True):
             end = plan.sinks[i]
             if done.rejected and end.letters is None and not end.drop:
                 raise _rejected(f"table {end.sink.name}", done.rejected, done.samples)
@@ -231,8 +231,8 @@ class Lane:
                 if files := report.letters.get(one.key):
                     published.append((one, one.publish(epoch, files, str(self.owner))))
                     self.crash("publish.letters")
-        todo = [end.sink for i, end in enumerate(self.plan.sinks) if i not in found]
-        work = [(sink, done.files) for sink, done in zip(todo, report.sinks, strict=False)
+        left = [end.sink for i, end in enumerate(self.plan.sinks) if i not in found]
+        work = [(sink, done.files) for sink, done in zip(left, report.sinks, strict=False)
                 if done.files]
         with ThreadPoolExecutor(max_workers=max(len(work), 1)) as pool:
             commits = [pool.submit(sink.publish, epoch, files, str(self.owner))

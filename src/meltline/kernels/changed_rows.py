@@ -15,6 +15,7 @@ from pyiceberg.io import FileIO
 from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField
 
+from meltline.kernels.batches import batched
 from meltline.kernels.deletes import Deletes, matching
 from meltline.kernels.projection import NAME_MAPPING, Projection
 from meltline.kernels.row_reader import Positions, read_rows, schema_with
@@ -39,28 +40,11 @@ class Rows:
 
 
 def joined(found: Iterable[Rows], count: int) -> Iterator[Rows]:
-    """The same rows in the same order, at least `count` at a time where they are of one kind: what
-    is done with them costs more per table than per row while tables are small."""
-    held: list[Rows] = []
-    for rows in found:
-        if held and (_kind(rows) != _kind(held[0])
-                     or sum(len(one.positions) for one in held) >= count):
-            yield _one(held)
-            held = []
-        held.append(rows)
-    if held:
-        yield _one(held)
-
-
-def _kind(rows: Rows) -> tuple[object, ...]:
-    return rows.sign, rows.bare, rows.table.schema
-
-
-def _one(held: Sequence[Rows]) -> Rows:
-    if len(held) == 1:
-        return held[0]
-    return replace(held[0], positions=np.concatenate([one.positions for one in held]),
-                   table=pa.concat_tables([one.table for one in held]))
+    """The same rows in the same order, at least `count` at a time where they are of one kind."""
+    for some in batched(found, lambda rows: len(rows.positions), count,
+                        kind=lambda rows: (rows.sign, rows.bare, rows.table.schema)):
+        yield replace(some[0], positions=np.concatenate([one.positions for one in some]),
+                      table=pa.concat_tables([one.table for one in some]))
 
 
 class ChangedRows:

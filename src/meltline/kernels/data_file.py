@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from typing import Any
+from contextlib import ExitStack, contextmanager
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -71,22 +70,27 @@ class OpenDataFile:
 def open_data_file(io: FileIO, path: str, format_: str) -> Iterator[OpenDataFile]:
     """Raises BaseMoved when the file is gone: the table has gone on without it. What is wrong with
     its content is said to be at this path."""
-    if format_ not in ("parquet", "orc", "avro"):
+    with ExitStack() as stack:
+        try:
+            file = _open(stack, io, path, format_)
+        except FileNotFoundError:
+            raise BaseMoved(f"data file {path} is gone") from None
+        with _named(path):
+            yield file
+
+
+def _open(stack: ExitStack, io: FileIO, path: str, format_: str) -> OpenDataFile:
+    if format_ == "avro":
+        table = read_avro(io, path)
+        return OpenDataFile(table, table.schema)
+    if format_ not in ("parquet", "orc"):
         raise RunError(f"{path}: files of the format {format_} cannot be read")
-    try:
-        table = read_avro(io, path) if format_ == "avro" else None
-        stream: Any = nullcontext() if table is not None else io.new_input(path).open()
-    except FileNotFoundError:
-        raise BaseMoved(f"data file {path} is gone") from None
-    with stream, _named(path):
-        if table is not None:
-            yield OpenDataFile(table, table.schema)
-        elif format_ == "orc":
-            file = orc.ORCFile(stream)
-            yield OpenDataFile(file, file.schema)
-        else:
-            parquet = pq.ParquetFile(stream, pre_buffer=True)
-            yield OpenDataFile(parquet, parquet.schema_arrow)
+    stream = stack.enter_context(io.new_input(path).open())
+    if format_ == "orc":
+        stripes = orc.ORCFile(stream)
+        return OpenDataFile(stripes, stripes.schema)
+    groups = pq.ParquetFile(stream, pre_buffer=True)
+    return OpenDataFile(groups, groups.schema_arrow)
 
 
 @contextmanager

@@ -9,8 +9,9 @@ from itertools import pairwise
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from meltline.kernels.variant_layout import ARRAY, OBJECT, container
+
 MAX_DEPTH = 1000
-_OBJECT, _ARRAY = 2, 3
 _LEAST = 4
 """Bytes of an array around something: its header, how many items it has, where two of them are."""
 
@@ -29,29 +30,23 @@ def check_depth(values: pa.Array) -> None:
 
 def _is_too_deep(value: bytes) -> bool:
     """Parts lie one behind the other, the way that encoders write them."""
-    todo = [(0, len(value), 0)]
-    while todo:
-        start, end, depth = todo.pop()
+    waiting = [(0, len(value), 0)]
+    while waiting:
+        start, end, depth = waiting.pop()
         if depth > MAX_DEPTH:
             return True
         for first, last in pairwise([*_places(value, start), end]):
             if last - first > (MAX_DEPTH - depth - 1) * _LEAST:
-                todo.append((first, last, depth + 1))
+                waiting.append((first, last, depth + 1))
     return False
 
 
 def _places(value: bytes, at: int) -> list[int]:
     """Where the parts of an object or array begin, in order; none for other values."""
-    kind, head = value[at] & 3, value[at] >> 2
-    if kind not in (_OBJECT, _ARRAY):
+    if value[at] & 3 not in (OBJECT, ARRAY):
         return []
-    wide = 4 if head & (16 if kind == _OBJECT else 4) else 1
-    ids, width = (head >> 2 & 3) + 1 if kind == _OBJECT else 0, (head & 3) + 1
-    count = int.from_bytes(value[at + 1:at + 1 + wide], "little")
-    first = at + 1 + wide + count * ids
-    inside = first + (count + 1) * width
-    if inside > len(value):
+    parts = container(value, at)
+    if parts.inside > len(value):
         return []  # damaged, which DuckDB says
-    found = {inside + int.from_bytes(value[place:place + width], "little")
-             for place in range(first, first + count * width, width)}
+    found = {parts.place(value, index) for index in range(parts.count)}
     return sorted(place for place in found if place < len(value))

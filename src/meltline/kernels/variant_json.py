@@ -2,8 +2,7 @@
 
 Scalars are spelled as DuckDB does, letter by letter: texts made by both are compared
 (kernels/scalar_text.py). Numbers keep all their digits, decimals too: a decimal in a variant mostly
-was a number in JSON. The encoding:
-https://github.com/apache/parquet-format/blob/master/VariantEncoding.md
+was a number in JSON.
 """
 
 from __future__ import annotations
@@ -23,24 +22,23 @@ from meltline.kernels.scalar_text import (
     time_text,
     timestamp_text,
 )
+from meltline.kernels.variant_layout import ARRAY, OBJECT, SHORT_TEXT, container, number
 from meltline.kernels.variant_names import names_of
-
-_SHORT_TEXT, _OBJECT, _ARRAY = 1, 2, 3
 
 
 def variant_json(metadata: bytes, value: bytes) -> str:
     """No limit to nesting: what is left to do waits in a list, not on the stack."""
     names = names_of(metadata)
     made: list[str] = []
-    todo: list[int | str] = [0]
-    while todo:
-        part = todo.pop()
+    waiting: list[int | str] = [0]
+    while waiting:
+        part = waiting.pop()
         if isinstance(part, str):
             made.append(part)
-        elif (kind := value[part] & 3) == _OBJECT:
-            todo += reversed(_object(names, value, part))
-        elif kind == _ARRAY:
-            todo += reversed(_array(value, part))
+        elif (kind := value[part] & 3) == OBJECT:
+            waiting += reversed(_object(names, value, part))
+        elif kind == ARRAY:
+            waiting += reversed(_array(value, part))
         else:
             made.append(_scalar(value, part, kind))
     return "".join(made)
@@ -48,7 +46,7 @@ def variant_json(metadata: bytes, value: bytes) -> str:
 
 def _scalar(data: bytes, at: int, kind: int) -> str:
     head = data[at] >> 2
-    if kind == _SHORT_TEXT:
+    if kind == SHORT_TEXT:
         return _text(data[at + 1:at + 1 + head])
     if head not in _PRIMITIVES:
         raise ValueError(f"a variant with a value of the unknown type {head}")
@@ -57,35 +55,21 @@ def _scalar(data: bytes, at: int, kind: int) -> str:
 
 def _object(names: Sequence[str], data: bytes, at: int) -> list[int | str]:
     """Texts, and between them the places of values."""
-    head = data[at] >> 2
-    wide, id_width, width = 4 if head & 16 else 1, (head >> 2 & 3) + 1, (head & 3) + 1
-    count = _number(data, at + 1, wide)
-    ids = at + 1 + wide
-    starts = ids + count * id_width
-    first = starts + (count + 1) * width
+    found = container(data, at)
     parts: list[int | str] = []
-    for i in range(count):
-        name = names[_number(data, ids + i * id_width, id_width)]
-        parts += (f"{',' if i else '{'}{_text(name)}:",
-                  first + _number(data, starts + i * width, width))
-    return [*parts, "}"] if count else ["{}"]
+    for i in range(found.count):
+        name = names[found.name(data, i)]
+        parts += (f"{',' if i else '{'}{_text(name)}:", found.place(data, i))
+    return [*parts, "}"] if parts else ["{}"]
 
 
 def _array(data: bytes, at: int) -> list[int | str]:
     """Texts, and between them the places of values."""
-    head = data[at] >> 2
-    wide, width = 4 if head & 4 else 1, (head & 3) + 1
-    count = _number(data, at + 1, wide)
-    starts = at + 1 + wide
-    first = starts + (count + 1) * width
+    found = container(data, at)
     parts: list[int | str] = []
-    for i in range(count):
-        parts += ("," if i else "[", first + _number(data, starts + i * width, width))
-    return [*parts, "]"] if count else ["[]"]
-
-
-def _number(data: bytes, at: int, width: int) -> int:
-    return int.from_bytes(data[at:at + width], "little")
+    for i in range(found.count):
+        parts += ("," if i else "[", found.place(data, i))
+    return [*parts, "]"] if parts else ["[]"]
 
 
 def _signed(data: bytes, at: int, width: int) -> int:
@@ -118,7 +102,7 @@ def _moment(unit: int, zone: str = "") -> Callable[[bytes, int], str]:
 
 
 def _sized(data: bytes, at: int) -> bytes:
-    return data[at + 4:at + 4 + _number(data, at, 4)]
+    return data[at + 4:at + 4 + number(data, at, 4)]
 
 
 _PRIMITIVES: Mapping[int, Callable[[bytes, int], str]] = {

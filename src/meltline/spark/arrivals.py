@@ -18,7 +18,7 @@ Tag = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class _Arrived:
+class _Waiting:
     tag: Tag
     weight: int
     size: int
@@ -36,19 +36,19 @@ class Arrivals:
     def __init__(self, held: int = HELD_BYTES, together: int = TOGETHER_BYTES) -> None:
         self._held = held
         self._together = together
-        self._pieces: dict[int, list[_Arrived]] = defaultdict(list)
+        self._pieces: dict[int, list[_Waiting]] = defaultdict(list)
         self._file: IO[bytes] | None = None
 
     def add(self, tag: Tag, piece: Piece) -> None:
         size = len(piece.content)
         self._held -= size
-        arrived = _Arrived(tag, piece.weight, size, piece.content)
+        kept = _Waiting(tag, piece.weight, size, piece.content)
         if self._held < 0:
             # without a name from the start: it is gone with this process, however that ends
             self._file = self._file or TemporaryFile()  # noqa: SIM115
-            arrived = _Arrived(tag, piece.weight, size, None, self._file.tell())
+            kept = _Waiting(tag, piece.weight, size, None, self._file.tell())
             self._file.write(piece.content)
-        self._pieces[piece.bucket].append(arrived)
+        self._pieces[piece.bucket].append(kept)
 
     def groups(self) -> Iterator[list[Piece]]:
         """Whole buckets, light ones together, in their order and that of their pieces' tags."""
@@ -71,8 +71,8 @@ class Arrivals:
         return [Piece(bucket, self._content(one), one.weight) for bucket in buckets
                 for one in sorted(self._pieces.pop(bucket), key=lambda one: one.tag)]
 
-    def _content(self, arrived: _Arrived) -> bytes:
-        if arrived.content is not None or self._file is None:
-            return arrived.content or b""
-        self._file.seek(arrived.place)
-        return self._file.read(arrived.size)
+    def _content(self, kept: _Waiting) -> bytes:
+        if kept.content is not None or self._file is None:
+            return kept.content or b""
+        self._file.seek(kept.place)
+        return self._file.read(kept.size)

@@ -18,10 +18,9 @@ from meltline.engine.report import TaskReport
 from meltline.engine.task import gather_task, run_task
 from meltline.engine.work import TaskWork
 from meltline.redact import redact
+from meltline.spark.error_text import raise_if_error, to_text
 from meltline.spark.rounds import after_rounds, task_count
 from meltline.spark.worker_path import forget_archives
-
-_ERROR = "meltline-error"
 
 Outcome = str | Part
 """A task's report or error as text, or what it hands to the second stage."""
@@ -75,7 +74,7 @@ class SparkJobs:
         finally:
             self._rows.pop(description, None)
         for text in texts:
-            _raise_if_error(text)
+            raise_if_error(text)
         return [TaskReport.from_json(text) for text in texts]
 
     def map(
@@ -99,7 +98,7 @@ class SparkJobs:
         made: list[Any] = []
         for outcome in outcomes:
             if isinstance(outcome, str):
-                _raise_if_error(outcome)
+                raise_if_error(outcome)
             made.append(outcome)
         return made
 
@@ -127,7 +126,7 @@ def _first_stage(work: TaskWork, run_id: str) -> Iterator[tuple[int, Outcome]]:
     except errors.Retryable:
         raise
     except errors.MeltlineError as error:
-        yield own, _as_text(error)
+        yield own, to_text(error)
 
 
 def _second_stage(
@@ -146,7 +145,7 @@ def _second_stage(
     except errors.Retryable:
         raise
     except errors.MeltlineError as error:
-        yield _as_text(error)
+        yield to_text(error)
 
 
 def _call(function: Callable[[Item, str], Made], item: Item, run_id: str) -> Made | str:
@@ -157,7 +156,7 @@ def _call(function: Callable[[Item, str], Made], item: Item, run_id: str) -> Mad
     except errors.MeltlineError as error:
         if isinstance(error, errors.Retryable) and not isinstance(error, errors.BaseMoved):
             raise
-        return _as_text(error)
+        return to_text(error)
 
 
 def _attempt(work: TaskWork, run_id: str) -> TaskWork:
@@ -169,13 +168,6 @@ def _attempt_name(run_id: str) -> str:
     return f"{run_id}.{context.taskAttemptId() if context else 0}"
 
 
-def _as_text(error: errors.MeltlineError) -> str:
-    """An error that a retry cannot cure is returned, not raised: Spark would only try the task
-    again."""
-    return json.dumps({_ERROR: type(error).__name__, "what": error.what, "at": error.at,
-                       "hint": error.hint})
-
-
 def _own_bucket(bucket: int) -> int:
     return bucket
 
@@ -184,13 +176,6 @@ def _outcome(pair: tuple[int, Outcome]) -> str:
     if not isinstance(pair[1], str):
         raise TypeError("a task scattered rows though there is no second stage")
     return pair[1]
-
-
-def _raise_if_error(outcome: str) -> None:
-    if outcome.startswith(f'{{"{_ERROR}"'):
-        body: dict[str, Any] = json.loads(outcome)
-        kind = getattr(errors, body[_ERROR], errors.RunError)
-        raise kind(redact(body["what"]), at=body["at"], hint=body["hint"])
 
 
 def _failed(error: Py4JJavaError) -> errors.Retryable:

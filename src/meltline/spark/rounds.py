@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,11 +14,11 @@ from meltline.engine.work import TaskWork
 from meltline.model.event import Shape
 from meltline.model.plan import Split
 from meltline.spark.arrivals import Arrivals, Tag
+from meltline.spark.error_text import is_error, raise_if_error, to_text
 from meltline.spark.worker_path import forget_archives
 
 Tagged = tuple[int, tuple[Tag, Piece]]
 """A piece with its bucket, as Spark wants it, and its tag."""
-_ERROR = b"meltline-error:"
 
 
 @dataclass
@@ -49,7 +48,7 @@ class Arrived:
 
     def _gather(self, group: Sequence[Piece]) -> Events:
         for piece in group:
-            _raise_if_error(piece.content)
+            raise_if_error(piece.content)
         yield from self.reader.gather(group)
 
 
@@ -104,14 +103,14 @@ def _met(pieces: RDD[Any], tasks: int) -> RDD[Any]:
 def _scatter_again(reader: Any, buckets: int) -> Callable[[Any], Iterator[Tagged]]:
     def scatter(arrivals: Arrivals) -> Iterator[Piece]:
         for group in arrivals.groups():
-            failed = [piece for piece in group if piece.content.startswith(_ERROR)]
+            failed = [piece for piece in group if is_error(piece.content)]
             yield from failed[:1] or reader.scatter_again(group, buckets)
 
     return lambda met: _tagged(met[0], lambda: scatter(met[1]))
 
 
 def _tagged(origin: int, scatter: Callable[[], Iterator[Piece]]) -> Iterator[Tagged]:
-    """An error that a retry cannot cure travels on as a piece: Spark would only try again."""
+    """An error that a retry cannot cure travels on as a piece."""
     forget_archives()
     try:
         for number, piece in enumerate(scatter()):
@@ -119,14 +118,4 @@ def _tagged(origin: int, scatter: Callable[[], Iterator[Piece]]) -> Iterator[Tag
     except errors.Retryable:
         raise
     except errors.MeltlineError as error:
-        body = {"kind": type(error).__name__, "what": error.what, "at": error.at,
-                "hint": error.hint}
-        yield 0, ((origin, -1), Piece(0, _ERROR + json.dumps(body).encode(), 0))
-
-
-def _raise_if_error(content: bytes) -> None:
-    """What a round died of."""
-    if content.startswith(_ERROR):
-        body = json.loads(content.removeprefix(_ERROR))
-        kind = getattr(errors, body["kind"], errors.RunError)
-        raise kind(body["what"], at=body["at"], hint=body["hint"])
+        yield 0, ((origin, -1), Piece(0, to_text(error).encode(), 0))

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyiceberg.schema import Schema
 
 from meltline.engine.rounds import Piece
+from meltline.kernels.batches import batched
 from meltline.kernels.changed_rows import ChangedRows, Rows
 from meltline.kernels.changes import Changes
 from meltline.kernels.deletes import Deletes
@@ -81,15 +82,7 @@ class Work:
         """Small groups together, as long as they are not too many rows: equal rows of different
         partitions do not exist, so they cannot cancel by mistake. `lineage`: equal by row id."""
         net, most = (self._by_lineage, LINEAGE_ROWS) if lineage else (self._net, TOGETHER_ROWS)
-        batch: list[Unit] = []
-        count = 0
-        for unit in units:
-            batch.append(unit)
-            count += sum(change.file.records for change in unit.changes)
-            if count > most:
-                yield from net(batch)
-                batch, count = [], 0
-        if batch:
+        for batch in batched(units, _records, most):
             yield from net(batch)
 
     def _net(self, units: Sequence[Unit]) -> Iterator[Rows]:
@@ -243,6 +236,10 @@ class Work:
                                          for piece in mine])
                 places = np.concatenate([piece.places() for piece in mine])
                 yield from self._fetch_all(sign, owners, places, files)
+
+
+def _records(unit: Unit) -> int:
+    return sum(change.file.records for change in unit.changes)
 
 
 def _together(files: Sequence[int], rows: Mapping[int, int]) -> Iterator[list[int]]:
