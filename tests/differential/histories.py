@@ -117,6 +117,14 @@ class History:
         if new:
             self.run(f"INSERT INTO {{t}} ({self.names()}) VALUES {self.values(new)}")
 
+    def insert_doubles(self) -> None:
+        """Keys that some rows share: in one file, in several, some deleted. Never again the table
+        for which one event a key and snapshot tells all."""
+        for _ in range(2):
+            ids = [*range(0, KEYS, 3), *range(0, KEYS, 5), 1, 1]
+            self.run(f"INSERT INTO {{t}} ({self.names()}) VALUES {self.values(ids)}")
+        self.run(f"DELETE FROM {{t}} WHERE {self.some()}")
+
     def insert_again(self) -> None:
         """The table emptied and filled: equal rows come back."""
         self.run("TRUNCATE TABLE {t}" if self.random.random() < 0.3

@@ -18,6 +18,7 @@ from meltline.sources.iceberg.source import IcebergSource
 from meltline.sources.iceberg.units import Limits
 from meltline.spark.arrivals import Arrivals
 from meltline.spark.rounds import Arrived
+from meltline.testing import meet_here
 from tests.warehouse import Warehouse
 
 Row = dict[str, Any]
@@ -94,7 +95,7 @@ def check_replay(
     for limits in ways:
         settings = TableSettings(identifier, key, export=False, start_from="earliest",
                                  limits=limits)
-        source = IcebergSource(lambda: warehouse.catalog.load(identifier), settings)
+        source = IcebergSource(lambda: warehouse.catalog.load(identifier), settings, meet_here)
         state: dict[str, Row] = {}
         for plan, events in read_plans(source, None, 3):
             apply(state, events)

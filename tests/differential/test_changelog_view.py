@@ -20,6 +20,7 @@ from meltline.kernels.pairing import AFTER, BEFORE, DELETE, INSERT
 from meltline.sources.iceberg.settings import TableSettings
 from meltline.sources.iceberg.source import IcebergSource
 from meltline.sources.iceberg.units import Limits
+from meltline.testing import meet_here
 from tests.differential.histories import REGIONS, History, Kind
 from tests.differential.replay import WAYS, Row, plain, read_plans
 from tests.warehouse import Warehouse
@@ -80,7 +81,7 @@ def carried(told: Told, bytes_: Iterable[str]) -> Told:
 def told_by_us(warehouse: Warehouse, identifier: str, limits: Limits) -> dict[int, Told]:
     settings = TableSettings(identifier, ("id",), export=False, start_from="earliest",
                              update_before=True, limits=limits)
-    source = IcebergSource(lambda: warehouse.catalog.load(identifier), settings)
+    source = IcebergSource(lambda: warehouse.catalog.load(identifier), settings, meet_here)
     return {plan.data["snapshot"]: Counter(
                 (event["meta"]["iceberg_operation"], text(event["row"])) for event in events)
             for plan, events in read_plans(source, None, 3) if events}

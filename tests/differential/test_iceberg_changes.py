@@ -8,6 +8,7 @@ import time
 import pytest
 
 from tests.differential.histories import History, Kind
+from tests.differential.loading import check_load
 from tests.differential.replay import WAYS, check_replay
 from tests.warehouse import Warehouse
 
@@ -42,11 +43,19 @@ def explain(history: History) -> str:
     return f"{history.kind} seed {history.seed}:\n" + ";\n".join(history.statements)
 
 
+def check_loads(history: History) -> None:
+    assert check_load(history.warehouse, history.identifier, "id") == 0
+    history.insert_doubles()
+    for key in ("id", "region"):
+        assert check_load(history.warehouse, history.identifier, key), key
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_every_snapshot_of_a_random_history(warehouse: Warehouse, kind: Kind) -> None:
     history = write(warehouse, kind, seed=KINDS.index(kind) + 1, steps=10)
     try:
         assert check_replay(warehouse, history.identifier, ("id",), WAYS)
+        check_loads(history)
     except AssertionError as error:
         raise AssertionError(explain(history)) from error
 
@@ -56,6 +65,7 @@ def test_other_file_formats_give_the_same(warehouse: Warehouse, kind: Kind) -> N
     history = write(warehouse, kind, seed=7, steps=6)
     try:
         assert check_replay(warehouse, history.identifier, ("id",), WAYS)
+        check_loads(history)
     except AssertionError as error:
         raise AssertionError(explain(history)) from error
 
@@ -71,6 +81,7 @@ def test_histories_of_every_kind(warehouse: Warehouse) -> None:
         history = write(warehouse, kind, seed, steps=15)
         try:
             check_replay(warehouse, history.identifier, ("id",), WAYS)
+            check_loads(history)
         except AssertionError as error:
             raise AssertionError(explain(history)) from error
         seed += 1

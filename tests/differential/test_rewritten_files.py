@@ -16,8 +16,10 @@ from meltline.sources.iceberg.settings import TableSettings
 from meltline.sources.iceberg.shortcuts import Shortcuts
 from meltline.sources.iceberg.source import IcebergSource
 from meltline.sources.iceberg.units import Limits
+from meltline.testing import meet_here
 from tests.catalogs import Properties
 from tests.differential.histories import KEYS, History, Kind
+from tests.differential.loading import check_load
 from tests.differential.replay import Row, apply, plain, read_plans, rows_at
 from tests.warehouse import Warehouse
 
@@ -89,8 +91,11 @@ def test_rewritten_files_on_s3(
     """They are fetched, and the copies do not stay."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     warehouse = Warehouse(spark, make_catalog("jdbc-postgres-s3"))
-    check_all(write(warehouse, KINDS[1], seed=7))
+    history = write(warehouse, KINDS[1], seed=7)
+    check_all(history)
     assert used["_replaced"]
+    history.insert_doubles()
+    assert check_load(warehouse, history.identifier, "id")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -116,7 +121,7 @@ def check(
 ) -> None:
     """`expected` keeps what Spark said of a snapshot."""
     warehouse = history.warehouse
-    source = IcebergSource(lambda: warehouse.catalog.load(history.identifier), settings)
+    source = IcebergSource(lambda: warehouse.catalog.load(history.identifier), settings, meet_here)
     state: dict[str, Row] = {}
     for plan, events in read_plans(source, None, 3):
         before = [event for event in events if operation(event) == "UPDATE_BEFORE"]

@@ -14,7 +14,7 @@ from meltline.errors import PositionLost, Retryable, RunError, UserError
 from meltline.sources.iceberg.settings import TableSettings
 from meltline.sources.iceberg.source import IcebergSource
 from meltline.sources.iceberg.units import Limits
-from meltline.testing import PowerCut
+from meltline.testing import PowerCut, meet_here
 from tests.change_lab import ChangeLab
 from tests.warehouse import Warehouse
 
@@ -127,6 +127,25 @@ def test_rows_of_one_key_are_one_event_and_counted(lab: MakeLab) -> None:
     recorder = one.run()
     assert sorted(str(change[1]) for change in one.changes()) == ["1", "2"]
     assert sum(result.report.duplicates for result in recorder.results) == 1
+
+
+@pytest.mark.parametrize("load_bytes", ["4gb", "1b"])
+def test_rows_of_one_key_are_one_event_of_a_load(lab: MakeLab, load_bytes: str) -> None:
+    """Also when they are loaded in different epochs, one of which is tried twice."""
+    one = lab()
+    one.source["load_bytes_per_epoch"] = load_bytes
+    insert(one, "(1, 'old')", "(1, 'older')", "(2, 'a')", "(null, 'n')")
+    insert(one, "(1, 'new')", "(3, 'b')", "(null, 'm')")
+    with pytest.raises(PowerCut):
+        one.run(crash_at="publish")
+    recorder = one.run()
+    assert sorted(one.changes(), key=str) == [
+        ("INSERT", "1", {"id": 1, "v": "new"}), ("INSERT", "2", {"id": 2, "v": "a"}),
+        ("INSERT", "3", {"id": 3, "v": "b"}), ("INSERT", "\\N", {"id": None, "v": "m"})]
+    if load_bytes == "4gb":
+        assert not recorder.results[0].report.read  # published before the crash
+    else:
+        assert sum(result.report.duplicates for result in recorder.results) == 3
 
 
 def test_columns_may_have_the_names_that_reading_uses(lab: MakeLab) -> None:
@@ -365,7 +384,7 @@ def test_a_table_created_again_is_noticed_while_it_is_open(lab: MakeLab) -> None
     insert(one, "(1, 'a')")
     blobs: Any = None
     source = IcebergSource(lambda: one.warehouse.catalog.load("shop.orders"),
-                           TableSettings("shop.orders", ("id",)))
+                           TableSettings("shop.orders", ("id",)), meet_here)
     plan = source.plan(None, blobs)
     assert plan is not None
     one.warehouse.sql("DROP TABLE {c}.shop.orders")

@@ -48,7 +48,7 @@ class Application:
     def runners(self, listener: Listener, once: bool, crash: CrashPoint) -> list[LaneRunner]:
         """Check every pipeline and claim its ledger: from here on this driver is the owner."""
         ready = [(assemble(name, block, self._catalogs, self._base, self.jobs.parallelism,
-                           self.jobs.map), block)
+                           self.jobs), block)
                  for name, block in self._pipelines.items()]
         for parts, _ in ready:
             parts.check()
@@ -62,7 +62,7 @@ class Application:
         found = []
         for name, block in self._pipelines.items():
             ledger = find_ledger(name, block, self._catalogs, self._base)
-            parts = assemble(name, block, self._catalogs, self._base, 1, self.jobs.map)
+            parts = assemble(name, block, self._catalogs, self._base, 1, self.jobs)
             for lane in parts.lanes:
                 state = owner = lag = None
                 if ledger is not None:

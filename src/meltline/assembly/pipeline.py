@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from meltline.assembly.catalogs import Catalogs, resolve
@@ -29,6 +30,7 @@ from meltline.sinks.iceberg.ledger import IcebergLedger
 from meltline.sinks.iceberg.letters import IcebergLetters
 from meltline.sinks.iceberg.many_tables import ManyTables
 from meltline.sinks.iceberg.sink import IcebergSink
+from meltline.spark.jobs import SparkJobs
 
 
 @dataclass(frozen=True)
@@ -52,16 +54,14 @@ class PipelineParts:
 
 def assemble(
     name: str, block: PipelineBlock, catalogs: Catalogs, base: Path, parallelism: int,
-    map_items: MapItems,
+    jobs: SparkJobs,
 ) -> PipelineParts:
-    """Opens catalogs, creates nothing. Lanes share nothing but Spark and the catalogs.
-
-    `map_items` is for sinks that have to look rows up.
-    """
+    """Opens catalogs, creates nothing. Lanes share nothing but Spark and the catalogs."""
     _check_places(name, block, base)
     lanes, paces = [], []
-    for found in find_sources(name, block, catalogs, base, _commit_interval(block)):
-        lanes.append(_lane(name, block, found, catalogs, base, parallelism, map_items))
+    meet = partial(jobs.meet, pool=name)
+    for found in find_sources(name, block, catalogs, base, _commit_interval(block), meet):
+        lanes.append(_lane(name, block, found, catalogs, base, parallelism, jobs.map))
         paces.append(found.pace)
     return PipelineParts(name, tuple(lanes), tuple(paces))
 

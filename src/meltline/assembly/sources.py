@@ -15,7 +15,7 @@ from meltline.config.source_iceberg import IcebergSource as IcebergBlock
 from meltline.config.source_iceberg import IcebergTable
 from meltline.engine.letters import LINE
 from meltline.engine.pace import Pace
-from meltline.engine.protocols import Source
+from meltline.engine.protocols import Meet, Source
 from meltline.lake.table import Table
 from meltline.model.history import MAIN
 from meltline.model.table_like import Like, like_nothing
@@ -40,9 +40,11 @@ class LaneSource:
 
 
 def find_sources(
-    name: str, block: PipelineBlock, catalogs: Catalogs, base: Path, commit: timedelta
+    name: str, block: PipelineBlock, catalogs: Catalogs, base: Path, commit: timedelta,
+    meet: Meet,
 ) -> Iterator[LaneSource]:
-    """`commit` is how long the sinks want an epoch to last, where a source can choose."""
+    """`commit` is how long the sinks want an epoch to last, where a source can choose. `meet` is
+    for sources that have to look at rows before they can say what is to be read."""
     if block.source.files is not None:
         files = block.source.files
         source = FilesSource(files_settings(files, base), with_line=_uses_lines(block))
@@ -50,11 +52,11 @@ def find_sources(
     if block.source.iceberg is not None:
         for table in block.source.iceberg.tables:
             find_copy = copy_finder(name, block, table.table_name, catalogs)
-            yield _table_source(name, block.source.iceberg, table, catalogs, find_copy)
+            yield _table_source(name, block.source.iceberg, table, catalogs, meet, find_copy)
 
 
 def _table_source(
-    pipeline: str, block: IcebergBlock, table: IcebergTable, catalogs: Catalogs,
+    pipeline: str, block: IcebergBlock, table: IcebergTable, catalogs: Catalogs, meet: Meet,
     find_copy: FindCopy,
 ) -> LaneSource:
     catalog = table.catalog or block.catalog
@@ -69,7 +71,7 @@ def _table_source(
 
     # an epoch is a snapshot: how long it lasts is not ours to choose
     pace = Pace(table.polling_interval or block.polling_interval, timedelta(0))
-    source = IcebergSource(load, settings, find_copy)
+    source = IcebergSource(load, settings, meet, find_copy)
     return LaneSource(table.table_name, source, pace, source.like)
 
 

@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
+from meltline.engine.rounds import Piece
 from meltline.model.event import Shape
 from meltline.model.plan import Plan, Position, Split
 
@@ -23,6 +24,20 @@ class MapItems(Protocol):
     def __call__(
         self, function: Callable[[Item, str], Outcome], items: Sequence[Item], description: str,
         pool: str,
+    ) -> list[Outcome]: ...
+
+
+class Meet(Protocol):
+    """What is found in one place meets what is found in another, and something comes of it.
+
+    `scatter` is called for each item, one task per item. All pieces of a bucket meet in one of
+    `tasks` tasks, where `gather` is called for one bucket or several, in the order of the items
+    they came from. Functions, items and outcomes are picklable. Raises as MapItems does."""
+
+    def __call__(
+        self, scatter: Callable[[Item], Iterator[Piece]],
+        gather: Callable[[Sequence[Piece]], Outcome], items: Sequence[Item], tasks: int,
+        description: str,
     ) -> list[Outcome]: ...
 
 

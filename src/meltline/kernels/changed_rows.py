@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from pyiceberg.io import FileIO
 from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField
+from pyroaring import BitMap64
 
 from meltline.kernels.batches import batched
-from meltline.kernels.deletes import Deletes, matching
+from meltline.kernels.deletes import Deletes, ascending, matching
 from meltline.kernels.projection import NAME_MAPPING, Projection
 from meltline.kernels.row_reader import Positions, read_rows, schema_with
 from meltline.model.content import DataFile, DeleteFile, FileChange
@@ -69,7 +70,7 @@ class ChangedRows:
 
     def read(self, connection: duckdb.DuckDBPyConnection, change: FileChange) -> Iterator[Rows]:
         if change.before is None:
-            yield from self._whole(connection, change.file, change.after or (), 1)
+            yield from self._whole(connection, change.file, change.after or (), 1, change.without)
         elif change.after is None:
             yield from self._whole(connection, change.file, change.before, -1)
         else:
@@ -82,9 +83,11 @@ class ChangedRows:
 
     def _whole(
         self, connection: duckdb.DuckDBPyConnection, file: DataFile,
-        deletes: Sequence[DeleteFile], sign: int,
+        deletes: Sequence[DeleteFile], sign: int, without: bytes = b"",
     ) -> Iterator[Rows]:
         gone = self._deletes.positions(deletes, file.path)
+        if without:
+            gone = np.union1d(gone, ascending(BitMap64.deserialize(without)))
         keys = self._deletes.keys(deletes)
         schema = schema_with(self._schema, *(f for fields, _ in keys for f in fields))
         for positions, table in self._read(file, self._projection(schema), None):

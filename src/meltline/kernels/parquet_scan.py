@@ -6,7 +6,7 @@ else is read the general way (kernels/row_reader.py), with the same result.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,11 +75,17 @@ class ParquetScan:
         """Whether it lies on local disk, or a copy of it."""
         return file.path in self._found or self._io.parse_location(file.path)[0] == "file"
 
-    def key_hashes(self, file: DataFile, keys: Sequence[NestedField]) -> pa.Table:
-        """k1, k2 over the key columns, h1, h2 over all, and `pos`, of every row of a plain file."""
-        return self._connection.sql(
-            f"SELECT {key_hashes_sql(keys, self._schema.fields)}, file_row_number AS pos "
-            f"FROM {self.relation([file])}").to_arrow_table()
+    def key_hashes(
+        self, files: Sequence[DataFile], keys: Sequence[NestedField], rows: int
+    ) -> Iterator[pa.Table]:
+        """k1, k2 over the key columns, h1, h2 over all, `file` by its index, and `pos`, of every
+        row of plain files, about so many `rows` at a time."""
+        sql = (f"SELECT {key_hashes_sql(keys, self._schema.fields)}, "
+               f"file_index::INTEGER AS file, file_row_number AS pos FROM {self.relation(files)}")
+        # a cursor of its own: whoever takes the hashes may ask other things in between
+        with self._connection.cursor() as cursor:
+            for batch in cursor.sql(sql).to_arrow_reader(rows):
+                yield pa.Table.from_batches([batch])
 
     def hashes(self, files: Sequence[DataFile], signs: Mapping[str, int]) -> pa.Table:
         """h1, h2, sign, `file` by its index, and `pos`, of every row of plain files."""

@@ -81,12 +81,14 @@ class FileChange:
     """One data file with the deletes in force before and after a snapshot.
 
     None means that the file is not part of the table on that side. Rows live before and not
-    after are removed, rows live after and not before are added.
+    after are removed, rows live after and not before are added. `without` are positions that
+    nobody wants though they are live, as a serialized BitMap64 or empty.
     """
 
     file: DataFile
     before: tuple[DeleteFile, ...] | None
     after: tuple[DeleteFile, ...] | None
+    without: bytes = field(default=b"", repr=False)
 
     @property
     def added(self) -> bool:

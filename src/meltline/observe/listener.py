@@ -26,7 +26,7 @@ class LogListener:
     def __init__(self, metrics: Metrics, line: Line) -> None:
         self._metrics = metrics
         self._line = line
-        self._warned_of_duplicates = False
+        self._warned_of_duplicates: set[tuple[str, str]] = set()
 
     def epoch_started(self, lane: Lane) -> None:
         self._line.show(lane)
@@ -49,8 +49,9 @@ class LogListener:
             "events": report.read, "refused": refused or None,
             "unrouted": report.unrouted or None, "seconds": round(seconds, 2),
             "events_per_second": rate})
-        if report.duplicates and not self._warned_of_duplicates:
-            self._warned_of_duplicates = True
+        place = lane.plan.pipeline, lane.plan.name
+        if report.duplicates and place not in self._warned_of_duplicates:
+            self._warned_of_duplicates.add(place)
             log.warning("rows share a key: one of them stands for all (said once)",
                         extra=common | {"rows_left_out": report.duplicates})
         if report.skipped:

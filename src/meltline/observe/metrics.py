@@ -36,6 +36,9 @@ class Metrics:
             "keys_changed", "Keys whose earlier rows were to leave the table", table)
         self.dead_letters = self._counter(
             "dead_letters", "Events refused, by the sink that refused them", ["pipeline", "sink"])
+        self.shared_keys = self._counter(
+            "rows_of_shared_keys", "Rows left out: another one of the same key stands for them",
+            ["pipeline", "lane"])
         self.events = self._counter("events_read", "Events read", ["pipeline"])
         self.bytes = self._counter("bytes_read", "Bytes of events read", ["pipeline"])
         self.unrouted = self._counter("events_unrouted", "Events no route took", ["pipeline"])
@@ -61,6 +64,7 @@ class Metrics:
         self.events.labels(pipeline).inc(report.read)
         self.bytes.labels(pipeline).inc(report.size)
         self.unrouted.labels(pipeline).inc(report.unrouted)
+        self.shared_keys.labels(pipeline, lane).inc(report.duplicates)
         self.lag.labels(pipeline, lane).set(result.waiting)
         for sink, count in {"source": report.undecodable, **result.rejected}.items():
             self.dead_letters.labels(pipeline, sink).inc(count)

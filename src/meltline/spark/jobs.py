@@ -9,17 +9,18 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from py4j.protocol import Py4JJavaError
-from pyspark import Accumulator, TaskContext
+from pyspark import RDD, Accumulator, TaskContext
 from pyspark.sql import SparkSession
 
 from meltline import errors
 from meltline.engine.exchange import Part, bucket_count, second_stage, with_buckets
 from meltline.engine.report import TaskReport
+from meltline.engine.rounds import Piece
 from meltline.engine.task import gather_task, run_task
 from meltline.engine.work import TaskWork
 from meltline.redact import redact
 from meltline.spark.error_text import raise_if_error, to_text
-from meltline.spark.rounds import after_rounds, task_count
+from meltline.spark.rounds import after_rounds, meet, task_count
 from meltline.spark.worker_path import forget_archives
 
 Outcome = str | Part
@@ -91,16 +92,19 @@ class SparkJobs:
         def call(item: Item) -> Made | str:
             return _call(function, item, run_id)
 
-        try:
-            outcomes = self._context.parallelize(items, len(items)).map(call).collect()
-        except Py4JJavaError as error:
-            raise _failed(error) from None
-        made: list[Any] = []
-        for outcome in outcomes:
-            if isinstance(outcome, str):
-                raise_if_error(outcome)
-            made.append(outcome)
-        return made
+        return _collected(self._context.parallelize(items, len(items)).map(call))
+
+    def meet(
+        self, scatter: Callable[[Item], Iterator[Piece]],
+        gather: Callable[[Sequence[Piece]], Made], items: Sequence[Item], tasks: int,
+        description: str, pool: str,
+    ) -> list[Made]:
+        """See engine.protocols.Meet."""
+        if not items:
+            return []
+        self._context.setLocalProperty("spark.scheduler.pool", pool)
+        self._context.setJobGroup(description, description, interruptOnCancel=False)
+        return _collected(meet(self._context, scatter, gather, items, tasks))
 
     def progress(self, description: str) -> tuple[int, int, int]:
         """Tasks done, tasks in all, and events read by the tasks that are done."""
@@ -114,6 +118,17 @@ class SparkJobs:
                     done += detail.numCompletedTasks
                     total += detail.numTasks
         return done, total, 0 if rows is None else int(rows.value)
+
+
+def _collected(outcomes: RDD[Any]) -> list[Any]:
+    try:
+        made = outcomes.collect()
+    except Py4JJavaError as error:
+        raise _failed(error) from None
+    for outcome in made:
+        if isinstance(outcome, str):
+            raise_if_error(outcome)
+    return made
 
 
 def _first_stage(work: TaskWork, run_id: str) -> Iterator[tuple[int, Outcome]]:

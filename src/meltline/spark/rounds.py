@@ -83,6 +83,35 @@ def after_rounds(context: SparkContext, works: Sequence[TaskWork]) -> RDD[Any]:
     return _met(pieces, tasks).map(lambda met: _work(first, met[0], Arrived(reader, met[1])))
 
 
+def meet(
+    context: SparkContext, scatter: Callable[[Any], Iterator[Piece]],
+    gather: Callable[[Sequence[Piece]], Any], items: Sequence[Any], tasks: int,
+) -> RDD[Any]:
+    """See engine.protocols.Meet. An outcome of type str is an error that travelled. What one item
+    gives has no others to meet, and no shuffle to go through."""
+    pieces: RDD[Any] = context.parallelize(list(enumerate(items)), len(items)).flatMap(
+        lambda item: _tagged(item[0], lambda: scatter(item[1])))
+    if len(items) == 1:
+        return pieces.mapPartitionsWithIndex(_collect).flatMap(_gathered(gather))
+    return _met(pieces, tasks).flatMap(_gathered(gather))
+
+
+def _gathered(gather: Callable[[Sequence[Piece]], Any]) -> Callable[[Any], Iterator[Any]]:
+    def gathered(arrivals: Arrivals) -> Iterator[Any]:
+        forget_archives()
+        try:
+            for group in arrivals.groups():
+                for piece in group:
+                    raise_if_error(piece.content)
+                yield gather(group)
+        except errors.Retryable:
+            raise
+        except errors.MeltlineError as error:
+            yield to_text(error)
+
+    return lambda met: gathered(met[1])
+
+
 def _work(first: TaskWork, task: int, arrived: Any) -> TaskWork:
     return replace(first, place=replace(first.place, shard=task), split=Split({"task": task}),
                    reader=arrived)
@@ -91,13 +120,15 @@ def _work(first: TaskWork, task: int, arrived: Any) -> TaskWork:
 def _met(pieces: RDD[Any], tasks: int) -> RDD[Any]:
     """One element per task: its number and what arrived there."""
 
-    def collect(task: int, found: Iterable[Tagged]) -> Iterator[tuple[int, Arrivals]]:
-        arrivals = Arrivals()
-        for _, (tag, piece) in found:
-            arrivals.add(tag, piece)
-        yield task, arrivals
+    moved = pieces.partitionBy(tasks, lambda bucket: bucket % tasks)
+    return moved.mapPartitionsWithIndex(_collect)
 
-    return pieces.partitionBy(tasks, lambda bucket: bucket % tasks).mapPartitionsWithIndex(collect)
+
+def _collect(task: int, found: Iterable[Tagged]) -> Iterator[tuple[int, Arrivals]]:
+    arrivals = Arrivals()
+    for _, (tag, piece) in found:
+        arrivals.add(tag, piece)
+    yield task, arrivals
 
 
 def _scatter_again(reader: Any, buckets: int) -> Callable[[Any], Iterator[Tagged]]:

@@ -7,7 +7,7 @@ from meltline.testing.listener import Recorder
 from meltline.testing.power import PowerCut, cut_power_at
 from meltline.testing.sink import MemorySink
 from meltline.testing.source import ListSource
-from meltline.testing.tasks import run_here
+from meltline.testing.tasks import meet_here, run_here
 
 __all__ = [
     "FakeClock",
@@ -19,5 +19,6 @@ __all__ = [
     "PowerCut",
     "Recorder",
     "cut_power_at",
+    "meet_here",
     "run_here",
 ]

@@ -13,16 +13,18 @@ Row = tuple[int, int]
 
 
 def difference(
-    source: Sequence[Row], copy: Sequence[Row]
+    source: Sequence[Row], copy: Sequence[Row], ages: Sequence[int] = ()
 ) -> tuple[list[Row], list[Row]]:
-    """Rows are a key and a content. What the copy is to get, and what it had."""
+    """Rows are a key and a content, those of the source as young as `ages` says. What the copy is
+    to get, and what it had."""
     rows = [*source, *copy]
     keys = pa.table({
         "k1": pa.array([key for key, _ in rows], pa.uint64()),
         "k2": pa.array([key for key, _ in rows], pa.uint64()),
         "h1": pa.array([100 * key + value for key, value in rows], pa.uint64()),
         "h2": pa.array([value for _, value in rows], pa.uint64()),
-        "sign": pa.array([1] * len(source) + [-1] * len(copy), pa.int8())})
+        "sign": pa.array([1] * len(source) + [-1] * len(copy), pa.int8()),
+        "sequence": pa.array([*(ages or [1] * len(source)), *[99] * len(copy)], pa.int64())})
     with connect() as connection:
         spots = [int(spot) for spot in differing(connection, keys)]
     assert spots == sorted(spots)
@@ -42,11 +44,17 @@ def test_rows_of_one_side_and_rows_that_changed() -> None:
 
 def test_one_row_of_a_key_stands_for_several_of_the_source() -> None:
     assert difference([(1, 5), (1, 7), (1, 6)], []) == ([(1, 7)], [])
-    assert difference([(1, 5), (1, 7), (1, 6)], [(1, 5)]) == ([(1, 7)], [(1, 5)])
+    assert difference([(1, 5), (1, 7), (1, 6)], [(1, 4)]) == ([(1, 7)], [(1, 4)])
 
 
-def test_a_copy_that_holds_that_row_is_left_alone() -> None:
+def test_the_youngest_rows_go_first() -> None:
+    assert difference([(1, 5), (1, 7), (1, 6)], [], ages=[2, 1, 2]) == ([(1, 6)], [])
+    assert difference([(1, 5), (1, 7), (1, 6)], [(1, 7)], ages=[2, 1, 2]) == ([(1, 6)], [(1, 7)])
+
+
+def test_a_copy_that_holds_one_of_these_is_left_alone() -> None:
     assert difference([(1, 5), (1, 7)], [(1, 7)]) == ([], [])
+    assert difference([(1, 5), (1, 7)], [(1, 5)]) == ([], [])
     assert difference([(1, 5), (1, 5)], [(1, 5)]) == ([], [])
 
 

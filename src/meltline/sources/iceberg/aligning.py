@@ -8,10 +8,12 @@ from contextlib import closing
 import duckdb
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from meltline.engine.rounds import Piece
 from meltline.kernels.alignment import differing
-from meltline.model.content import DataFile, FileChange
+from meltline.kernels.batches import batched
+from meltline.model.content import FileChange
 from meltline.model.table_view import TableView
 from meltline.sources.iceberg.netting import Work, bucket_of
 from meltline.sources.iceberg.pieces import (
@@ -19,6 +21,7 @@ from meltline.sources.iceberg.pieces import (
     KeysPiece,
     pack,
     read_table,
+    split_table,
     write_table,
 )
 from meltline.sources.iceberg.units import Unit
@@ -42,31 +45,11 @@ def key_hashes(
 def _side(
     work: Work, view: TableView, changes: Sequence[FileChange], buckets: int
 ) -> Iterator[Piece]:
-    files: list[DataFile] = []
-    waiting: list[pa.Table] = []
-    for change in changes:
-        index = pa.scalar(len(files), pa.int32())
-        files.append(change.file)
-        for keys in work.keyed(change):
-            waiting.append(keys.append_column("file", pa.repeat(index, keys.num_rows)))
-            if sum(table.num_rows for table in waiting) >= SEND_ROWS:
-                yield from _sent(view, changes[0].added, files, waiting, buckets)
-                waiting = []
-    yield from _sent(view, changes[0].added, files, waiting, buckets)
-
-
-def _sent(
-    view: TableView, added: bool, files: Sequence[DataFile], waiting: Sequence[pa.Table],
-    buckets: int,
-) -> Iterator[Piece]:
-    if not waiting:
-        return
-    together = pa.concat_tables(waiting).combine_chunks()
-    numbers = together.column("k1").to_numpy() % np.uint64(buckets)
-    for bucket in np.unique(numbers):
-        part = together.filter(pa.array(numbers == bucket))
-        piece = KeysPiece(view, 1 if added else -1, tuple(files), write_table(part))
-        yield pack(int(bucket), piece, part.nbytes)
+    files = tuple(change.file for change in changes)
+    for waiting in batched(work.keyed(changes), lambda keys: keys.num_rows, SEND_ROWS):
+        for bucket, part in split_table(pa.concat_tables(waiting), "k1", buckets):
+            piece = KeysPiece(view, 1 if changes[0].added else -1, files, write_table(part))
+            yield pack(bucket, piece, part.nbytes)
 
 
 def rows_to_fetch(
@@ -78,8 +61,10 @@ def rows_to_fetch(
     counts = [table.num_rows for table in tables]
     signs = np.repeat(np.array([piece.sign for piece in pieces], np.int8), counts)
     keys = pa.concat_tables(tables)
+    ages = np.concatenate([_sequences(piece)[table.column("file").to_numpy()]
+                           for piece, table in zip(pieces, tables, strict=True)])
     chosen = differing(connection, keys.select(["k1", "k2", "h1", "h2"]).append_column(
-        "sign", pa.array(signs)))
+        "sign", pa.array(signs)).append_column("sequence", pa.array(ages)))
     owners = np.repeat(np.arange(len(pieces)), counts)[chosen]
     numbers = keys.column("file").to_numpy()[chosen]
     places = keys.column("pos").to_numpy()[chosen]
@@ -90,3 +75,7 @@ def rows_to_fetch(
             mine = np.sort(places[(owners == owner) & (numbers == number)]).astype(np.int64)
             yield pack(bucket_of(file, buckets), FetchPiece(
                 piece.view, file, piece.sign, mine.tobytes(), settled=True), mine.nbytes)
+
+
+def _sequences(piece: KeysPiece) -> NDArray[np.int64]:
+    return np.array([file.sequence for file in piece.files], np.int64)

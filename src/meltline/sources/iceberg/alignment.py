@@ -35,7 +35,7 @@ class Aligned:
     """What tasks need: both tables in the same columns, and the files of both."""
 
     source: TableView
-    copy: TableView | None
+    copy: TableView
     units: tuple[Unit, ...]
 
     @property
@@ -68,22 +68,22 @@ class Alignment:
 
     def read(
         self, record: Mapping[str, Any], view: TableView, uuid: str, files: Sequence[FileChange]
-    ) -> Aligned:
-        """`files` are the source's, `view` is how it is read by itself, `uuid` its table's. A copy
-        that was dropped since holds nothing."""
+    ) -> Aligned | None:
+        """`files` are the source's, `view` is how it is read by itself, `uuid` its table's. None
+        when the copy was dropped since: it holds nothing."""
         found = self._find()
         if isinstance(found, NoCopy):
             raise ConfigurationChanged(
                 f"table {view.table} was to be compared with its copy, and now {found.reason}; "
                 f"nothing of it was published",
                 hint="run once with the configuration as it was, and then change it")
-        mine = [Unit("hash", (file,)) for file in files]
         if found is None:
-            return Aligned(view, None, tuple(Unit("rows", unit.changes) for unit in mine))
+            return None
         opened = OpenTable(found.table)
         state = recorded_state(found, opened.history(), record)
         source, copy = _views(view, uuid, state, opened.io_properties)
         theirs = [] if state.snapshot is None else opened.contents(state.history, state.snapshot)
+        mine = [Unit("hash", (file,)) for file in files]
         gone = [Unit("hash", (FileChange(one.file, one.after, None),)) for one in theirs]
         return Aligned(source, copy, (*mine, *gone))
 

@@ -26,6 +26,7 @@ from meltline.sources.iceberg.pieces import (
     HashPiece,
     pack,
     read_table,
+    split_table,
     write_table,
 )
 from meltline.sources.iceberg.shortcuts import FILES_AT_ONCE, Shortcuts, is_whole
@@ -70,13 +71,22 @@ class Work:
         for change in (change for unit in units for change in unit.changes):
             yield from self._rows.read(self._connection, change)
 
-    def keyed(self, change: FileChange) -> Iterator[pa.Table]:
-        """Hashes of the key and of all columns, and the position, of the rows of a whole file."""
-        if self._is_plain(change):
-            yield self._scan.key_hashes(change.file, self._view.identifier_fields)
-            return
-        for rows in self._rows.read(self._connection, change):
-            yield self._changes.key_hashes(rows)
+    def keyed(self, changes: Sequence[FileChange], near: bool = False) -> Iterator[pa.Table]:
+        """k1, k2 over the key columns, h1, h2 over all, `file` by its index, and `pos`, of the
+        rows of whole files. `near`: of a remote file the columns are less than all of it."""
+        plain = [(place, change.file) for place, change in enumerate(changes)
+                 if (not near or self._scan.is_near(change.file)) and self._is_plain(change)]
+        for some in batched(plain, lambda one: one[1].records, TOGETHER_ROWS):
+            places = pa.array([place for place, _ in some], pa.int32())
+            for keys in self._scan.key_hashes([file for _, file in some],
+                                              self._view.identifier_fields, TOGETHER_ROWS):
+                at = keys.column_names.index("file")
+                yield keys.set_column(at, "file", places.take(keys.column(at)))
+        for place in sorted(set(range(len(changes))) - {place for place, _ in plain}):
+            for rows in self._rows.read(self._connection, changes[place]):
+                keys = self._changes.key_hashes(rows)
+                owner = pa.repeat(pa.scalar(place, pa.int32()), keys.num_rows)
+                yield keys.add_column(4, "file", owner)
 
     def netted(self, units: Iterable[Unit], lineage: bool = False) -> Iterator[Rows]:
         """Small groups together, as long as they are not too many rows: equal rows of different
@@ -198,12 +208,8 @@ class Work:
         keys, files, _ = self._hashed(changes)
         if not keys.num_rows:
             return
-        together = keys.combine_chunks()
-        numbers = together.column("h1").to_numpy() % np.uint64(buckets)
-        for bucket in np.unique(numbers):
-            part = together.filter(pa.array(numbers == bucket))
-            yield pack(int(bucket), HashPiece(self._view, tuple(files), write_table(part)),
-                       part.nbytes)
+        for bucket, part in split_table(keys, "h1", buckets):
+            yield pack(bucket, HashPiece(self._view, tuple(files), write_table(part)), part.nbytes)
 
     def survivors(self, pieces: Sequence[HashPiece], buckets: int) -> Iterator[Piece]:
         """What did not cancel in one bucket of hashes, sent to where its file is read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,6 +78,14 @@ def write_table(table: pa.Table) -> bytes:
     with pa.ipc.new_stream(sink, table.schema, options=_OPTIONS) as writer:
         writer.write_table(table)
     return bytes(sink.getvalue())
+
+
+def split_table(table: pa.Table, column: str, buckets: int) -> Iterator[tuple[int, pa.Table]]:
+    """By a column of hashes."""
+    together = table.combine_chunks()
+    numbers = together.column(column).to_numpy() % np.uint64(buckets)
+    for bucket in np.unique(numbers):
+        yield int(bucket), together.filter(pa.array(numbers == bucket))
 
 
 def read_table(content: bytes) -> pa.Table:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import duckdb
 import pyarrow as pa
+from pyroaring import BitMap64
 
 from meltline.engine.rounds import Events, Piece, read_alone
 from meltline.kernels.changed_rows import Rows, joined
@@ -76,6 +77,9 @@ class IcebergReader:
             yield from to_events(shape, view, packed.column("row"), packed.column("id"),
                                  operations, first)
             first += packed.num_rows
+        self.duplicate_keys += sum(
+            len(BitMap64.deserialize(change.without)) for unit in split.data["units"]
+            for change in unit.changes if change.without)
 
     def rounds(self, split: Split) -> int:
         return int(split.data["rounds"])

@@ -147,7 +147,8 @@ class Shortcuts:
 
 def is_whole(change: FileChange) -> bool:
     """All rows of one side, and nothing to leave out."""
-    return (change.before is None or change.after is None) and not (change.before or change.after)
+    return ((change.before is None or change.after is None)
+            and not (change.before or change.after or change.without))
 
 
 def pair_up(changes: Sequence[FileChange]) -> list[Twins]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
-from meltline.engine.protocols import Blobs
+from meltline.engine.protocols import Blobs, Meet
 from meltline.errors import PlanLost, PositionLost, Retryable, UserError
 from meltline.lake.table import Table
 from meltline.lake.tags import set_tag
@@ -32,6 +32,7 @@ from meltline.sources.iceberg.bounds import key_bounds
 from meltline.sources.iceberg.copy_table import FindCopy, NoCopy, no_copy
 from meltline.sources.iceberg.identifiers import find_identifiers
 from meltline.sources.iceberg.likeness import like_of
+from meltline.sources.iceberg.load_keys import LoadKeys
 from meltline.sources.iceberg.open_table import OpenTable
 from meltline.sources.iceberg.reader import IcebergReader
 from meltline.sources.iceberg.settings import TableSettings
@@ -51,10 +52,12 @@ class IcebergSource:
     """
 
     def __init__(
-        self, load: Callable[[], Table | None], settings: TableSettings, copy: FindCopy = no_copy
+        self, load: Callable[[], Table | None], settings: TableSettings, meet: Meet,
+        copy: FindCopy = no_copy,
     ) -> None:
         self._load = load
         self._settings = settings
+        self._keys = LoadKeys(meet)
         self._alignment = Alignment(copy)
         self._opened: OpenTable | None = None
         self._like: TableLike | None = None
@@ -190,15 +193,16 @@ class IcebergSource:
         if kind == "align":
             empty = snapshot.snapshot_id == NO_SNAPSHOT
             files = [] if empty else self._table().contents(history, snapshot)
-            aligned = self._alignment.read(
-            plan.data["copy"], view, history.uuid, files)
+            aligned = self._alignment.read(plan.data["copy"], view, history.uuid, files)
+            if aligned is None:
+                return self._load_splits(view, files, slice(None), parallelism)
             return cut_aligned(aligned, parallelism, limits)
         if kind == "load":
-            files = self._table().contents(history, snapshot)[plan.data["from"]:plan.data["to"]]
-            units = [Unit("rows", (one,)) for one in files]
-            splits = cut_splits(view, units, parallelism, limits, load=True)
-            return [replace(split, data={**split.data, "again": plan.data.get("again", False)})
-                    for split in splits]
+            files = self._table().contents(history, snapshot)
+            part = slice(plan.data["from"], plan.data["to"])
+            again = plan.data.get("again", False)
+            return [replace(split, data={**split.data, "again": again})
+                    for split in self._load_splits(view, files, part, parallelism)]
         before = plan.data["before"]
         found = self._changes(history, snapshot, before)
         bounds = key_bounds(view.identifiers, self._table().types(history))
@@ -208,6 +212,15 @@ class IcebergSource:
             # else rows of one spec may be carried over into files of another: nothing tells which
             view = replace(view, base_sequence=base_sequence(history, snapshot, before))
         return cut_splits(view, units, parallelism, limits, load=False)
+
+    def _load_splits(
+        self, view: TableView, files: Sequence[FileChange], part: slice, parallelism: int
+    ) -> list[Split]:
+        """A part of a snapshot's files. What is left out of them depends on all of these."""
+        limits = self._settings.limits
+        wanted = self._keys.one_each(view, files, parallelism, limits)[part]
+        units = [Unit("rows", (one,)) for one in wanted]
+        return cut_splits(view, units, parallelism, limits, load=True)
 
     def _changes(
         self, history: TableHistory, snapshot: Snapshot, before: int | None
@@ -235,6 +248,8 @@ class IcebergSource:
     def forget(self, upto: Position) -> None:
         """Moves the tag that keeps unread snapshots from expiring, if there is one."""
         place = Place.from_position(upto)
+        if place.files is None:
+            self._keys.forget()
         if self._settings.protect and place.snapshot is not None:
             set_tag(self._table().table, self._settings.protect, place.snapshot)
 

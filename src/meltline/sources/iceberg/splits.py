@@ -63,9 +63,6 @@ def cut_splits(
 
 
 def cut_aligned(aligned: Aligned, parallelism: int, limits: Limits) -> list[Split]:
-    """A copy that is not there any more makes it a load."""
-    if aligned.copy is None:
-        return cut_splits(aligned.source, aligned.units, parallelism, limits, load=True)
     splits = cut_splits(aligned.source, aligned.units, parallelism, limits, load=False)
     return [Split({**split.data, "copy": aligned.copy,
                    "buckets": max(split.data["buckets"], aligned.least_buckets)}, split.weight)
