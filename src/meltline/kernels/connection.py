@@ -2,22 +2,60 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import threading
+
 import duckdb
 
 from meltline.kernels.variant_text import register_variant_text
 
+_lock = threading.Lock()
+_databases: dict[int, duckdb.DuckDBPyConnection] = {}
+"""By process: a worker that was forked must not use that of its parent."""
 
-def connect(memory: str = "1GB") -> duckdb.DuckDBPyConnection:
-    """A private in-memory database: one thread (Spark spreads the work), UTC, nothing fetched."""
-    connection = duckdb.connect(
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """A connection that shares no view, table, setting or variable with any other one: one thread
+    (Spark spreads the work), UTC, nothing fetched.
+
+    They all belong to one database in memory, which takes a hundred times as long to make as a
+    connection. One that an error has broken is made anew."""
+    with _lock:
+        database = _databases.get(os.getpid())
+        if database is not None:
+            try:
+                return _opened(database)
+            except duckdb.Error:
+                database.close()
+        database = _databases[os.getpid()] = _database()
+        return _opened(database)
+
+
+@atexit.register
+def _close() -> None:
+    """Its functions are Python's, and would be asked for when Python is half gone."""
+    with _lock:
+        database = _databases.pop(os.getpid(), None)
+        if database is not None:
+            database.close()
+
+
+def _opened(database: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    connection = database.cursor()
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
+
+
+def _database() -> duckdb.DuckDBPyConnection:
+    database = duckdb.connect(
         config={
             "threads": 1,
-            "memory_limit": memory,
+            "memory_limit": "1GB",
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
             "preserve_insertion_order": True,
         }
     )
-    connection.execute("SET TimeZone = 'UTC'")
-    register_variant_text(connection)
-    return connection
+    register_variant_text(database)
+    return database

@@ -1,14 +1,17 @@
-"""The footer of a Parquet file, with the mark that a group of two parts is a variant.
+"""The footer of a Parquet file, byte by byte.
 
-Arrow writes the parts but not the mark, and without it other readers see a struct. The footer is
-Thrift's compact protocol: https://github.com/apache/thrift/blob/master/doc/specs
+It is Thrift's compact protocol: https://github.com/apache/thrift/blob/master/doc/specs
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator
+from pathlib import Path
 
 MAGIC = b"PAR1"
+MOST = 1 << 14
+"""Most footers are no larger, and are read in one go."""
 _STOP = 0
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _, _STRUCT = range(1, 13)
 _SCHEMA, _FIELD_ID, _LOGICAL_TYPE = 2, 9, 10
@@ -16,9 +19,37 @@ _VARIANT = bytes((_STRUCT, 16 << 1, 1 << 4 | _BYTE, 1, _STOP, _STOP))
 """LogicalType, a union: field 16 is VariantType, whose field 1 is the version of the encoding."""
 
 
+def read_footer(path: str) -> bytes:
+    """Of a local file. Raises ValueError when it has none, or an encrypted one."""
+    with Path(path).open("rb", buffering=0) as file:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(end - MOST, 0))
+        tail = file.read()
+        size = int.from_bytes(tail[-8:-4], "little")
+        if tail[-4:] != MAGIC or size + 8 > end:
+            raise ValueError(f"{path} does not end as a Parquet file does")
+        if size + 8 > len(tail):
+            file.seek(end - 8 - size)
+            tail = file.read()
+        return tail[-8 - size:-8]
+
+
+def schema_part(footer: bytes) -> bytes:
+    """The footer up to the end of the schema, which stands at its front: files that begin alike
+    have the same columns, types and field ids."""
+    cursor = _Cursor(footer)
+    for number, kind in cursor.fields():
+        cursor.skip(kind)
+        if number == _SCHEMA:
+            return footer[:cursor.at]
+    raise ValueError("a Parquet footer without a schema")
+
+
 def mark_variants(end: bytes, ids: Collection[int]) -> bytes:
-    """The last bytes of a file, from anywhere before its footer on, with the mark on the groups
-    that have these field ids. Nothing in a file points behind its footer, so it may grow."""
+    """The last bytes of a file, from anywhere before its footer on, with the mark of variants on
+    the groups that have these field ids. Arrow writes the parts of a variant but not the mark, and
+    without it other readers see a struct. Nothing in a file points behind its footer, so it may
+    grow."""
     size = int.from_bytes(end[-8:-4], "little")
     start = len(end) - 8 - size
     if end[-4:] != MAGIC or start < 0:

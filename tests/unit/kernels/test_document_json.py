@@ -14,7 +14,7 @@ from meltline.kernels.document_json import object_json
 def as_json(sql: str) -> Any:
     """The JSON that a value becomes as the field `v` of an event."""
     with connect() as connection:
-        connection.execute(f"CREATE TABLE t AS SELECT struct_pack(v := {sql}) AS r")
+        connection.execute(f"CREATE TEMP TABLE t AS SELECT struct_pack(v := {sql}) AS r")
         (type_,) = connection.sql("SELECT r.v FROM t").types
         ((text,),) = connection.sql(
             f"SELECT ({object_json('r', {'v': str(type_)})})::VARCHAR FROM t").fetchall()
