@@ -129,10 +129,12 @@ def test_rows_of_one_key_are_one_event_and_counted(lab: MakeLab) -> None:
     assert sum(result.report.duplicates for result in recorder.results) == 1
 
 
-@pytest.mark.parametrize("load_bytes", ["4gb", "1b"])
-def test_rows_of_one_key_are_one_event_of_a_load(lab: MakeLab, load_bytes: str) -> None:
+@pytest.mark.parametrize(("load_bytes", "version"), [("4gb", 2), ("1b", 1), ("1b", 2), ("1b", 3)])
+def test_rows_of_one_key_are_one_event_of_a_load(
+    lab: MakeLab, load_bytes: str, version: int
+) -> None:
     """Also when they are loaded in different epochs, one of which is tried twice."""
-    one = lab()
+    one = lab(version)
     one.source["load_bytes_per_epoch"] = load_bytes
     insert(one, "(1, 'old')", "(1, 'older')", "(2, 'a')", "(null, 'n')")
     insert(one, "(1, 'new')", "(3, 'b')", "(null, 'm')")
@@ -146,6 +148,23 @@ def test_rows_of_one_key_are_one_event_of_a_load(lab: MakeLab, load_bytes: str) 
         assert not recorder.results[0].report.read  # published before the crash
     else:
         assert sum(result.report.duplicates for result in recorder.results) == 3
+
+
+def test_other_keys_in_the_middle_of_a_load_are_refused(lab: MakeLab) -> None:
+    one = lab(columns="id BIGINT, v STRING, region STRING", identifier_columns=["region"])
+    insert(one, "(1, 'a', 'eu')")
+    insert(one, "(2, 'b', 'eu')")
+    one.source["load_bytes_per_epoch"] = 1
+    with pytest.raises(PowerCut):
+        one.run(crash_at="publish")
+    one.tables = [{**ID, "identifier_columns": ["region", "id"]}]
+    with pytest.raises(PositionLost, match=r"from the fields 3 to 3, 1.*left out"):
+        one.run()
+    assert [change[2]["v"] for change in one.changes()] == ["b"]
+    one.tables = [{**ID, "identifier_columns": ["region", "id"], "on_lost_position": "re_export"}]
+    one.run()
+    assert sorted(change[:2] for change in one.changes()[1:]) == [
+        ("UPDATE_AFTER", "eu-1"), ("UPDATE_AFTER", "eu-2")]
 
 
 def test_columns_may_have_the_names_that_reading_uses(lab: MakeLab) -> None:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from pyiceberg.io import FileIO
 from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField
-from pyroaring import BitMap64
 
 from meltline.kernels.batches import batched
-from meltline.kernels.deletes import Deletes, ascending, matching
+from meltline.kernels.deletes import Deletes, matching
+from meltline.kernels.position_mask import unpack_positions
 from meltline.kernels.projection import NAME_MAPPING, Projection
 from meltline.kernels.row_reader import Positions, read_rows, schema_with
 from meltline.model.content import DataFile, DeleteFile, FileChange
@@ -86,12 +86,13 @@ class ChangedRows:
         deletes: Sequence[DeleteFile], sign: int, without: bytes = b"",
     ) -> Iterator[Rows]:
         gone = self._deletes.positions(deletes, file.path)
-        if without:
-            gone = np.union1d(gone, ascending(BitMap64.deserialize(without)))
+        unwanted = unpack_positions(without, file.records) if without else None
         keys = self._deletes.keys(deletes)
         schema = schema_with(self._schema, *(f for fields, _ in keys for f in fields))
         for positions, table in self._read(file, self._projection(schema), None):
             live = _without(positions, gone) & _unmatched(connection, table, schema, keys)
+            if unwanted is not None:
+                live &= ~unwanted[positions]
             if not live.all():
                 positions, table = positions[live], table.filter(pa.array(live))
             if len(positions):

@@ -104,9 +104,11 @@ class Changes:
         only_added = pc.min(signs).as_py() == 1
         if only_added and pc.count_distinct(ids).as_py() == changed.num_rows:
             return changed, self._inserts(changed)
-        if changed.column("h1").null_count:
+        paired = pair(self._connection, changed.drop_columns(["row"]), with_before)
+        if paired.duplicates and changed.column("h1").null_count:
             changed = self._hashed(changed)
-        return changed, pair(self._connection, changed.drop_columns(["row"]), with_before)
+            paired = pair(self._connection, changed.drop_columns(["row"]), with_before)
+        return changed, paired
 
     def _netted(self, changed: pa.Table) -> pa.Table:
         if changed.column("h1").null_count:

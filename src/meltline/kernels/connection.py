@@ -16,11 +16,11 @@ _databases: dict[int, duckdb.DuckDBPyConnection] = {}
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """A connection that shares no view, table, setting or variable with any other one: one thread
-    (Spark spreads the work), UTC, nothing fetched.
+    """One thread (Spark spreads the work), UTC, nothing fetched, and nobody can set it otherwise.
 
-    They all belong to one database in memory, which takes a hundred times as long to make as a
-    connection. One that an error has broken is made anew."""
+    All connections belong to one database in memory, which takes a hundred times as long to make as
+    a connection. They share its memory limit; registered tables, temporary ones and variables are
+    each one's own. A database that an error has broken is made anew."""
     with _lock:
         database = _databases.get(os.getpid())
         if database is not None:
@@ -43,7 +43,7 @@ def _close() -> None:
 
 def _opened(database: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     connection = database.cursor()
-    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SELECT 1").fetchall()
     return connection
 
 
@@ -57,5 +57,7 @@ def _database() -> duckdb.DuckDBPyConnection:
             "preserve_insertion_order": True,
         }
     )
+    database.execute("SET GLOBAL TimeZone = 'UTC'")
+    database.execute("SET GLOBAL lock_configuration = true")
     register_variant_text(database)
     return database

@@ -63,11 +63,11 @@ class Deletes:
     def _read_positions(self, delete: DeleteFile) -> dict[str, Positions]:
         with errors_named(delete.path):
             found = read_position_deletes(self._io, delete.path, delete.format)
-        return {path: ascending(positions) for path, positions in found.items()}
+        return {path: _ascending(positions) for path, positions in found.items()}
 
     def _read_vector(self, delete: DeleteFile) -> Positions:
         with errors_named(delete.path):
-            return ascending(read_vector(self._io, delete.path, delete.offset, delete.length))
+            return _ascending(read_vector(self._io, delete.path, delete.offset, delete.length))
 
     def _read_keys(self, deletes: tuple[DeleteFile, ...]) -> pa.Table:
         columns = Schema(*(self._column(id_) for id_ in deletes[0].equality_ids))
@@ -78,7 +78,7 @@ class Deletes:
         return found.rename_columns([f"k{i}" for i in range(found.num_columns)])
 
 
-def ascending(positions: BitMap64) -> Positions:
+def _ascending(positions: BitMap64) -> Positions:
     return np.asarray(positions.to_array(), dtype=np.int64)
 
 

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
+from meltline.kernels.row_reader import Positions
 
-def duplicates(connection: duckdb.DuckDBPyConnection, keys: pa.Table) -> pa.Table:
-    """`file` and `pos` of the rows to leave out. `keys` has both, the greater the younger, and
-    `k1` and `k2`, equal for equal keys. All rows of a key are here; the youngest is kept."""
-    connection.register("all_keys", keys)
-    found = connection.sql(duplicates_sql()).to_arrow_table()
+
+def duplicates(connection: duckdb.DuckDBPyConnection, keys: pa.Table) -> Positions:
+    """Indices, ascending, of the rows to leave out. `keys` has `k1` and `k2`, equal for equal keys,
+    and `file` and `pos`, the greater the younger: the youngest row of a key is kept.
+
+    Of the youngest rows of some parts the youngest is that of all: parts may come first."""
+    connection.register("all_keys", keys.append_column("spot", pa.array(np.arange(keys.num_rows))))
+    found = connection.sql(duplicates_sql()).to_arrow_table().column("spot").to_numpy()
     connection.unregister("all_keys")
-    return found
+    return np.sort(found)
 
 
 def duplicates_sql() -> str:
     """Few keys have several rows: these are found first, and only theirs are ranked."""
     return (
-        "WITH several AS (SELECT k1, k2 FROM all_keys GROUP BY k1, k2 HAVING count(*) > 1) "
-        "SELECT file, pos FROM (SELECT file, pos, "
-        "row_number() OVER (PARTITION BY k1, k2 ORDER BY file DESC, pos DESC) AS place "
-        "FROM all_keys SEMI JOIN several USING (k1, k2)) WHERE place > 1 ORDER BY file, pos")
+        "WITH several AS (SELECT k1, k2 FROM all_keys GROUP BY k1, k2 HAVING count(*) > 1), "
+        "theirs AS (SELECT k1, k2, spot, struct_pack(a := file, b := pos) AS age "
+        "FROM all_keys SEMI JOIN several USING (k1, k2)), "
+        "kept AS (SELECT arg_max(spot, age) AS spot FROM theirs GROUP BY k1, k2) "
+        "SELECT spot FROM theirs ANTI JOIN kept USING (spot)")

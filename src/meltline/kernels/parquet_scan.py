@@ -7,6 +7,7 @@ else is read the general way (kernels/row_reader.py), with the same result.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from meltline.expressions.quoting import quote_identifier, quote_list
 from meltline.kernels.arrow_schema import arrow_schema, field_id
 from meltline.kernels.parquet_footer import read_footer, schema_part
 from meltline.kernels.row_hash import key_hashes_sql, row_hash_sql
+from meltline.kernels.row_reader import errors_named
 from meltline.kernels.staging import Staging
 from meltline.kernels.storage import Storage
 from meltline.model.content import DataFile
@@ -76,6 +78,23 @@ class ParquetScan:
         """Whether it lies on local disk, or a copy of it."""
         return file.path in self._found or self._io.parse_location(file.path)[0] == "file"
 
+    @contextmanager
+    def naming(self, files: Sequence[DataFile]) -> Iterator[None]:
+        """Around work on plain files. What DuckDB says does not tell which one of them is broken,
+        so they are looked at one by one."""
+        try:
+            yield
+        except duckdb.OutOfMemoryException:
+            raise
+        except (duckdb.Error, pa.ArrowException, OSError):
+            for file in files:
+                found = self.find(file)
+                if found is not None:
+                    with errors_named(file.path), pq.ParquetFile(found.path) as opened:
+                        for _ in opened.iter_batches():
+                            pass
+            raise
+
     def key_hashes(
         self, files: Sequence[DataFile], keys: Sequence[NestedField], rows: int
     ) -> Iterator[pa.Table]:
@@ -84,7 +103,7 @@ class ParquetScan:
         sql = (f"SELECT {key_hashes_sql(keys, self._schema.fields)}, "
                f"file_index::INTEGER AS file, file_row_number AS pos FROM {self.relation(files)}")
         # a cursor of its own: whoever takes the hashes may ask other things in between
-        with self._connection.cursor() as cursor:
+        with self.naming(files), self._connection.cursor() as cursor:
             for batch in cursor.sql(sql).to_arrow_reader(rows):
                 yield pa.Table.from_batches([batch])
 
@@ -92,21 +111,23 @@ class ParquetScan:
         """h1, h2, sign, `file` by its index, and `pos`, of every row of plain files."""
         first, second = row_hash_sql(self._schema.fields)
         cases = " ".join(f"WHEN {i} THEN {signs[file.path]}" for i, file in enumerate(files))
-        return self._connection.sql(
-            f"SELECT {first} AS h1, {second} AS h2, "
-            f"(CASE file_index {cases} END)::TINYINT AS sign, file_index::INTEGER AS file, "
-            f"file_row_number AS pos FROM {self.relation(files)}").to_arrow_table()
+        with self.naming(files):
+            return self._connection.sql(
+                f"SELECT {first} AS h1, {second} AS h2, "
+                f"(CASE file_index {cases} END)::TINYINT AS sign, file_index::INTEGER AS file, "
+                f"file_row_number AS pos FROM {self.relation(files)}").to_arrow_table()
 
     def fetch(self, files: Sequence[DataFile], wanted: pa.Table) -> pa.Table:
         """The rows that `wanted` (file, pos) names, with these two columns behind their own."""
         names = ", ".join(f"s.{quote_identifier(field.name)}" for field in self._schema.fields)
         self._connection.register("wanted_rows", wanted)
-        found = self._connection.sql(
-            f"SELECT {names}, w.file AS meltline_file, w.pos AS meltline_pos FROM "
-            f"(SELECT *, file_index, file_row_number FROM {self.relation(files)}"
-            f"{self._mask(wanted)}) s JOIN wanted_rows w "
-            f"ON s.file_index = w.file AND s.file_row_number = w.pos "
-            f"ORDER BY w.file, w.pos").to_arrow_table()
+        with self.naming(files):
+            found = self._connection.sql(
+                f"SELECT {names}, w.file AS meltline_file, w.pos AS meltline_pos FROM "
+                f"(SELECT *, file_index, file_row_number FROM {self.relation(files)}"
+                f"{self._mask(wanted)}) s JOIN wanted_rows w "
+                f"ON s.file_index = w.file AND s.file_row_number = w.pos "
+                f"ORDER BY w.file, w.pos").to_arrow_table()
         self._connection.unregister("wanted_rows")
         fields = [*self.arrow, pa.field("file", pa.int32()), pa.field("pos", pa.int64())]
         return found.rename_columns([field.name for field in fields]).cast(pa.schema(fields))

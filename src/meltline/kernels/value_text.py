@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pyiceberg.types import (
     BinaryType,
+    DoubleType,
     FixedType,
+    FloatType,
     IcebergType,
     TimestampNanoType,
     TimestampType,
@@ -22,4 +24,7 @@ def value_text(source: str, type_: IcebergType) -> str:
     if isinstance(type_, TimestamptzType | TimestamptzNanoType):
         # the session is in UTC
         return f"regexp_replace(replace({source}::VARCHAR, ' ', 'T'), '\\+00(:00)?$', 'Z')"
+    if isinstance(type_, FloatType | DoubleType):
+        # there are many NaNs, and some would be spelled with a sign
+        return f"CASE WHEN isnan({source}) THEN 'nan' ELSE {source}::VARCHAR END"
     return f"{source}::VARCHAR"

@@ -6,10 +6,8 @@ error that looks as if another try might help.
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import lru_cache
 
 import duckdb
 import pyarrow as pa
@@ -41,8 +39,6 @@ def variant_errors(column: str, hint: str = _HINT) -> Iterator[None]:
     try:
         yield
     except (duckdb.Error, TooDeep) as error:
-        # what went wrong inside of DuckDB leaves its database unusable
-        _database.cache_clear()
         reason = str(error).partition("\n")[0].rpartition("Error: ")[2]
         raise RunError(f"column {column} has a variant that cannot be read: {reason}",
                        hint=hint) from error
@@ -66,17 +62,8 @@ def _try(variants: pa.Array) -> None:
         return
     check_depth(variants.field("value"))
     doubt = variants.filter(pc.match_substring(variants.field("value"), _NANOS_WITH_ZONE))
-    with closing(_database().cursor()) as connection:
+    with closing(connect()) as connection:
         for name, array, tried in (("v", variants, "count(v)"), ("doubt", doubt, "v")):
             connection.register(name, pa.Table.from_arrays(
                 [array], schema=pa.schema([variant_field("v")])))
             connection.sql(f"SELECT {tried} FROM {name}").to_arrow_table()
-
-
-@lru_cache(maxsize=1)
-def _database() -> duckdb.DuckDBPyConnection:
-    """Making one takes longer than a small file."""
-    return connect()
-
-
-atexit.register(_database.cache_clear)

@@ -82,7 +82,7 @@ class FileChange:
 
     None means that the file is not part of the table on that side. Rows live before and not
     after are removed, rows live after and not before are added. `without` are positions that
-    nobody wants though they are live, as a serialized BitMap64 or empty.
+    nobody wants though they are live (kernels/position_mask.py), or empty.
     """
 
     file: DataFile

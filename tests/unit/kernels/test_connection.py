@@ -18,7 +18,6 @@ def test_nothing_of_one_is_seen_by_another() -> None:
         one.register("mine", pa.table({"v": [1]}))
         one.execute("CREATE TEMP TABLE own AS SELECT 1")
         one.execute("SET VARIABLE moment = 5")
-        one.execute("SET TimeZone = 'Asia/Tokyo'")
         for name in ("mine", "own"):
             with pytest.raises(duckdb.CatalogException):
                 other.sql(f"FROM {name}")
@@ -26,6 +25,14 @@ def test_nothing_of_one_is_seen_by_another() -> None:
         assert one.sql("FROM mine").fetchall() == [(1,)]
         assert other.sql("SELECT getvariable('moment')").fetchall() == [(None,)]
         assert other.sql("SELECT current_setting('TimeZone')").fetchall() == [("UTC",)]
+
+
+@pytest.mark.parametrize("statement", [
+    "SET TimeZone = 'Asia/Tokyo'", "SET threads = 4", "SET memory_limit = '2GB'",
+    "FROM enable_logging()"])
+def test_nobody_can_set_it_otherwise(statement: str) -> None:
+    with connect() as one, pytest.raises(duckdb.InvalidInputException, match="locked"):
+        one.execute(statement).fetchall()
     with connect() as later:
         assert later.sql("SELECT current_setting('threads')").fetchall() == [(1,)]
         assert later.sql("SELECT current_setting('TimeZone')").fetchall() == [("UTC",)]

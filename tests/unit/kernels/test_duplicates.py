@@ -21,9 +21,9 @@ def left_out(rows: Sequence[tuple[int, int, Place]]) -> list[Place]:
         "file": pa.array([place[0] for _, _, place in rows], pa.int32()),
         "pos": pa.array([place[1] for _, _, place in rows], pa.int64())})
     with connect() as connection:
-        found = duplicates(connection, keys)
-    return list(zip(found.column("file").to_pylist(), found.column("pos").to_pylist(),
-                    strict=True))
+        found = [int(spot) for spot in duplicates(connection, keys)]
+    assert found == sorted(found)
+    return sorted(rows[spot][2] for spot in found)
 
 
 def test_a_key_of_one_row_is_kept() -> None:

@@ -11,8 +11,10 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
+from meltline.errors import Retryable
 from meltline.kernels import parquet_scan
 from meltline.kernels.connection import connect
+from meltline.kernels.parquet_footer import read_footer, schema_part
 from meltline.kernels.parquet_scan import ParquetScan
 from meltline.kernels.storage import open_storage
 from meltline.model.content import DataFile
@@ -51,3 +53,27 @@ def test_wanted_rows_come_by_file_and_place(
     found = scan.fetch(files, wanted).to_pylist()
     assert found == [{"id": place, "name": f"{file}/{place}", "file": file, "pos": place}
                      for file, place in places]
+
+
+def damage(file: DataFile) -> None:
+    """Behind the schema, which is what says that a file is plain."""
+    content = bytearray(Path(file.path).read_bytes())
+    size = int.from_bytes(content[-8:-4], "little")
+    part = len(schema_part(read_footer(file.path)))
+    content[len(content) - 8 - size + part:-8] = b"\xff" * (size - part)
+    Path(file.path).write_bytes(content)
+
+
+@pytest.mark.parametrize("bad", range(len(SIZES)))
+def test_an_error_names_the_file(files: list[DataFile], bad: int) -> None:
+    damage(files[bad])
+    order = [*(file for file in files if file is not files[bad]), files[bad]]
+    wanted = pa.table({"file": pa.array([0, 3], pa.int32()), "pos": pa.array([0, 0], pa.int64())})
+    with connect() as connection:
+        scan = ParquetScan(connection, open_storage({}), SCHEMA)
+        assert all(scan.is_plain(file) for file in order)
+        for read in (lambda: scan.fetch(order, wanted),
+                     lambda: scan.hashes(order, {file.path: 1 for file in order}),
+                     lambda: list(scan.key_hashes(order, SCHEMA.fields[:1], 10))):
+            with pytest.raises(Retryable, match=f"f{bad} cannot be read"):
+                read()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from typing import Any
 
 from meltline.errors import PositionLost, UserError
 from meltline.model.history import Snapshot, TableHistory
@@ -22,23 +23,29 @@ class Place:
     """A position of this source: everything up to `snapshot` is published.
 
     `snapshot` None: nothing is, not even a first snapshot. `files`: an initial load of that
-    snapshot is under way, and so many of its files are done. `again`: it is not the first load,
-    the target may have rows already.
+    snapshot is under way, and so many of its files are done, with the identifier columns `keys`
+    (field ids; None: not known). `again`: it is not the first load, the target may have rows
+    already.
     """
 
     uuid: str
     snapshot: int | None = None
     files: int | None = None
     again: bool = False
+    keys: tuple[int, ...] | None = None
 
     def to_position(self) -> Position:
-        more = {"again": True} if self.again else {}
+        more: dict[str, Any] = {"again": True} if self.again else {}
+        if self.keys is not None:
+            more["keys"] = list(self.keys)
         return Position({"uuid": self.uuid, "snapshot": self.snapshot, "files": self.files, **more})
 
     @classmethod
     def from_position(cls, position: Position) -> Place:
         data = position.data
-        return cls(data["uuid"], data["snapshot"], data.get("files"), data.get("again", False))
+        keys = data.get("keys")
+        return cls(data["uuid"], data["snapshot"], data.get("files"), data.get("again", False),
+                   None if keys is None else tuple(keys))
 
 
 def find_head(history: TableHistory, ref: str, table: str) -> Snapshot | None:

@@ -7,22 +7,24 @@ the snapshot and on nothing else, so it may be found out again after a crash, or
 from __future__ import annotations
 
 import logging
+import pickle
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import starmap
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyiceberg.schema import Schema
-from pyroaring import BitMap64
 
 from meltline.engine.protocols import Meet
 from meltline.engine.rounds import Piece, tasks_for
 from meltline.kernels.batches import batched
 from meltline.kernels.connection import connect
 from meltline.kernels.duplicates import duplicates
+from meltline.kernels.position_mask import merge_positions, pack_positions
 from meltline.model.content import FileChange
 from meltline.model.table_view import TableView
 from meltline.sources.iceberg.netting import Work
@@ -35,9 +37,6 @@ KEYS_A_BUCKET = 2_000_000
 SEND_ROWS = 1_000_000
 """So many keys wait in a task until they are sent."""
 
-Without = Mapping[int, bytes]
-"""Rows to leave out, by the rank of their file: positions as a serialized BitMap64."""
-
 
 @dataclass(frozen=True)
 class KeyFiles:
@@ -46,6 +45,14 @@ class KeyFiles:
     view: TableView
     files: tuple[tuple[int, FileChange], ...]
     buckets: int
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Rows of one file (see kernels/position_mask.py)."""
+
+    rank: int
+    positions: bytes
 
 
 class LoadKeys:
@@ -74,7 +81,9 @@ class LoadKeys:
     def _find(
         self, view: TableView, files: Sequence[FileChange], parallelism: int, limits: Limits
     ) -> dict[str, bytes]:
-        by_age = sorted(files, key=lambda one: one.file.sequence)
+        # without sequence numbers (v1) the order tells: new manifests come first
+        by_age = [one for _, one in sorted(
+            enumerate(files), key=lambda placed: (placed[1].file.sequence, -placed[0]))]
         ranks = {one.file.path: rank for rank, one in enumerate(by_age)}
         rows = sum(one.file.records for one in files)
         buckets = max(-(-rows // KEYS_A_BUCKET), 1)
@@ -83,13 +92,12 @@ class LoadKeys:
         shares = [KeyFiles(_keys_only(view), tuple(
             (ranks[one.file.path], one) for unit in task for one in unit.changes), buckets)
             for task in pack([Unit("rows", (one,)) for one in files], parallelism, limits)]
-        met = self._meet(scatter_keys, gather_keys, shares, tasks_for(buckets, parallelism),
-                         f"keys of {view.table}")
-        found: dict[int, BitMap64] = defaultdict(BitMap64)
-        for part in met:
-            for rank, positions in part.items():
-                found[rank] |= BitMap64.deserialize(positions)
-        return {by_age[rank].file.path: positions.serialize() for rank, positions in found.items()}
+        found: dict[int, list[bytes]] = defaultdict(list)
+        for part in self._meet(scatter_keys, gather_keys, shares, tasks_for(buckets, parallelism),
+                               f"keys of {view.table}"):
+            for one in part:
+                found[one.rank].append(one.positions)
+        return {by_age[rank].file.path: merge_positions(some) for rank, some in found.items()}
 
 
 def _keys_only(view: TableView) -> TableView:
@@ -98,22 +106,39 @@ def _keys_only(view: TableView) -> TableView:
 
 
 def scatter_keys(share: KeyFiles) -> Iterator[Piece]:
-    """The hashes of all keys of some files, to where they meet those of the others."""
+    """The hashes of keys of some files, to where they meet those of the others. Of a key that many
+    rows share only a few travel: whoever has a younger one beside it is left out already."""
     ranks = pa.array([rank for rank, _ in share.files], pa.int32())
     with closing(connect()) as connection, closing(Work(connection, share.view)) as work:
         found = work.keyed([change for _, change in share.files], near=True)
         for some in batched(found, lambda keys: keys.num_rows, SEND_ROWS):
             keys = pa.concat_tables(some).select(["k1", "k2", "file", "pos"])
             keys = keys.set_column(2, "file", ranks.take(keys.column("file")))
-            for bucket, part in split_table(keys, "k1", share.buckets):
-                yield Piece(bucket, write_table(part), part.nbytes)
+            spots = duplicates(connection, keys)
+            for rank, positions in _by_file(keys.take(pa.array(spots))):
+                yield _piece(rank % share.buckets, LeftOut(rank, positions), len(positions))
+            kept = keys.take(pa.array(np.delete(np.arange(keys.num_rows), spots)))
+            for bucket, part in split_table(kept, "k1", share.buckets):
+                yield _piece(bucket, write_table(part), part.nbytes)
 
 
-def gather_keys(pieces: Sequence[Piece]) -> Without:
-    keys = pa.concat_tables(read_table(piece.content) for piece in pieces)
-    with closing(connect()) as connection:
-        found = duplicates(connection, keys)
-    owners, places = (found.column(name).to_numpy() for name in ("file", "pos"))
-    ranks, starts = np.unique(owners, return_index=True)
-    return {int(rank): BitMap64(some.tolist()).serialize()
-            for rank, some in zip(ranks, np.split(places, starts[1:]), strict=False)}
+def gather_keys(pieces: Sequence[Piece]) -> list[LeftOut]:
+    found = [pickle.loads(piece.content) for piece in pieces]
+    left_out = [one for one in found if isinstance(one, LeftOut)]
+    tables = [read_table(one) for one in found if not isinstance(one, LeftOut)]
+    if tables:
+        keys = pa.concat_tables(tables)
+        with closing(connect()) as connection:
+            spots = duplicates(connection, keys)
+        left_out += starmap(LeftOut, _by_file(keys.take(pa.array(spots))))
+    return left_out
+
+
+def _by_file(keys: pa.Table) -> Iterator[tuple[int, bytes]]:
+    ranks, positions = (keys.column(name).to_numpy() for name in ("file", "pos"))
+    for rank in np.unique(ranks):
+        yield int(rank), pack_positions(positions[ranks == rank])
+
+
+def _piece(bucket: int, content: LeftOut | bytes, weight: int) -> Piece:
+    return Piece(bucket, pickle.dumps(content, protocol=pickle.HIGHEST_PROTOCOL), weight)

@@ -82,10 +82,12 @@ def write_table(table: pa.Table) -> bytes:
 
 def split_table(table: pa.Table, column: str, buckets: int) -> Iterator[tuple[int, pa.Table]]:
     """By a column of hashes."""
-    together = table.combine_chunks()
-    numbers = together.column(column).to_numpy() % np.uint64(buckets)
-    for bucket in np.unique(numbers):
-        yield int(bucket), together.filter(pa.array(numbers == bucket))
+    numbers = table.column(column).to_numpy() % np.uint64(buckets)
+    order = np.argsort(numbers, kind="stable")
+    together = table.take(pa.array(order))
+    found, starts = np.unique(numbers[order], return_index=True)
+    for bucket, start, end in zip(found, starts, [*starts[1:], table.num_rows], strict=True):
+        yield int(bucket), together.slice(start, end - start)
 
 
 def read_table(content: bytes) -> pa.Table:

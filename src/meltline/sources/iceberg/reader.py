@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 import duckdb
 import pyarrow as pa
-from pyroaring import BitMap64
 
 from meltline.engine.rounds import Events, Piece, read_alone
 from meltline.kernels.changed_rows import Rows, joined
 from meltline.kernels.changes import Changes
 from meltline.kernels.connection import connect
 from meltline.kernels.pairing import AFTER, INSERT
+from meltline.kernels.position_mask import unpack_positions
 from meltline.model.event import PLACE_BITS, Shape
 from meltline.model.plan import Split
 from meltline.model.table_view import TableView
@@ -78,8 +78,8 @@ class IcebergReader:
                                  operations, first)
             first += packed.num_rows
         self.duplicate_keys += sum(
-            len(BitMap64.deserialize(change.without)) for unit in split.data["units"]
-            for change in unit.changes if change.without)
+            int(unpack_positions(change.without, change.file.records).sum())
+            for unit in split.data["units"] for change in unit.changes if change.without)
 
     def rounds(self, split: Split) -> int:
         return int(split.data["rounds"])

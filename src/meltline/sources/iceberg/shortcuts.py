@@ -53,7 +53,8 @@ class Shortcuts:
         pairs = [(number, one) for number, unit in enumerate(units)
                  for one in self._pairs(unit.changes)]
         twins = [one for _, one in pairs]
-        real, found = self._twins.changed(twins)
+        with self._scan.naming([file for one in twins for file in (*one.old, one.new)]):
+            real, found = self._twins.changed(twins)
         mine = {number for number, _ in pairs} - {
             number for index, (number, _) in enumerate(pairs) if index not in real}
         rest = [change for number, unit in enumerate(units) if number not in mine
@@ -125,8 +126,9 @@ class Shortcuts:
             return None
         removed = [change.file for change in changes if not change.added]
         added = [change.file for change in changes if change.added]
-        changed = self._lineage.added(added)
-        gone = self._lineage.gone(removed, added, changed)
+        with self._scan.naming([*added, *removed]):
+            changed = self._lineage.added(added)
+            gone = self._lineage.gone(removed, added, changed)
         return None if gone is None else self._updated(changed, gone, removed)
 
     def _updated(

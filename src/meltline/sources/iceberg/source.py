@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import accumulate
 from typing import Any
 
 from meltline.engine.protocols import Blobs, Meet
@@ -33,6 +32,7 @@ from meltline.sources.iceberg.copy_table import FindCopy, NoCopy, no_copy
 from meltline.sources.iceberg.identifiers import find_identifiers
 from meltline.sources.iceberg.likeness import like_of
 from meltline.sources.iceberg.load_keys import LoadKeys
+from meltline.sources.iceberg.load_plan import check_keys, load_plan, load_snapshot
 from meltline.sources.iceberg.open_table import OpenTable
 from meltline.sources.iceberg.reader import IcebergReader
 from meltline.sources.iceberg.settings import TableSettings
@@ -95,25 +95,12 @@ class IcebergSource:
         return Plan({"kind": "start"}, place.to_position(), summary={"start": str(place.snapshot)})
 
     def _plan_load(self, history: TableHistory, place: Place) -> Plan:
-        """The next files of an initial load, in the order of the manifests."""
-        snapshot = history.snapshots.get(place.snapshot or -1)
-        if history.uuid != place.uuid or snapshot is None:
-            raise PositionLost(
-                f"the initial load of table {self._settings.table} stopped in the middle of "
-                f"snapshot {place.snapshot}, which is gone",
-                hint="set on_lost_position: re_export to begin again")
+        table = self._settings.table
+        snapshot = load_snapshot(history, place, table)
+        data = self._data("load", history, snapshot)
+        check_keys(place, data["identifiers"], table)
         files = self._table().contents(history, snapshot)
-        first = place.files or 0
-        sizes = accumulate(one.weight for one in files[first:])
-        taken = max(sum(size <= self._settings.load_bytes for size in sizes), 1)
-        last = min(first + taken, len(files))
-        done = last == len(files)
-        end = Place(place.uuid, snapshot.snapshot_id, None if done else last,
-                    place.again and not done)
-        data = {**self._data("load", history, snapshot), "from": first, "to": last,
-                "again": place.again}
-        summary = {**_summary(snapshot), "load": f"files {first} to {last} of {len(files)}"}
-        return Plan(data, end.to_position(), len(files) - last, summary)
+        return load_plan(place, files, self._settings.load_bytes, data, _summary(snapshot))
 
     def _plan_change(
         self, history: TableHistory, place: Place, chain: Sequence[Snapshot]

@@ -43,9 +43,11 @@ def cut_splits(
     """`load`: every row is an insert, and none has to meet another one."""
     whole = [change for unit in units if unit.mode == "rows" for change in unit.changes
              if change.added or change.removed]
-    if not load and len(whole) == sum(len(unit.changes) for unit in units):
-        # all that is read becomes events: more work than to find a few of many
-        limits = replace(limits, split_size=max(limits.split_size // 8, 1))
+    if not load:
+        # where all that is read becomes events there is more work than to find a few of many
+        every = len(whole) == sum(len(unit.changes) for unit in units)
+        size = limits.split_size // 8 if every else limits.split_size * 2
+        limits = replace(limits, split_size=max(size, 1))
     tasks = pack(units, parallelism, limits)
     total = sum(unit.weight for unit in units)
     hashes = any(unit.mode == "hash" for unit in units)

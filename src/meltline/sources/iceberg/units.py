@@ -16,6 +16,8 @@ from meltline.model.content import FileChange
 from meltline.sources.iceberg.parts import Bounds, no_bounds, parts
 
 Mode = Literal["rows", "net", "lineage", "hash"]
+ALONE = 128 << 20
+"""Bytes; with more to read it is worth while to start several tasks."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ def pack(units: Sequence[Unit], parallelism: int, limits: Limits) -> list[tuple[
     total = sum(costs)
     if not units:
         return []
-    if total <= limits.split_size // 2 or (parallelism < 2 and total <= 2 * limits.split_size):
+    alone = 2 * limits.split_size if parallelism < 2 else min(limits.split_size // 2, ALONE)
+    if total <= alone:
         return [tuple(units)]
     # none waits for one last task while the others are idle
     count = -(-total // (limits.split_size * parallelism)) * parallelism
