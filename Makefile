@@ -4,8 +4,17 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
+# processes that share the tests: two for all of them, none for the few that PYTEST_ARGS chooses,
+# which would only wait for a second Spark
+TEST_PROCESSES ?= $(if $(strip $(PYTEST_ARGS)),0,2)
 BENCH_ARGS ?=
 MELTLINE_SOAK_SECONDS ?= 600
+
+# A file's tests stay together, for what they share. In the order of the folders: slow ones first,
+# and the quick ones of tests/unit fill the end. A process that hung is not replaced, or the test
+# that it hung in would be tried again and again; where its threads stand it shows just before
+# pytest's timeout ends it, as what the timeout itself writes is lost in a process of many.
+SHARED := --dist loadfile --no-loadscope-reorder --max-worker-restart=0 -o faulthandler_timeout=880
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -22,7 +31,7 @@ demo: $(READY) ## shop events into an Iceberg table, with two crashes on the way
 	@$(BIN)/python -m demo.run
 
 test: lint ## ruff, mypy and every test, against real servers
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(if $(filter-out 0,$(TEST_PROCESSES)),-n $(TEST_PROCESSES) $(SHARED)) $(PYTEST_ARGS)
 
 check: lint ## ruff, mypy, unit and docs tests: quick, nothing is started
 	$(BIN)/python -m pytest tests/unit tests/docs $(PYTEST_ARGS)

@@ -19,6 +19,8 @@ def spark() -> Iterator[SparkSession]:
     session = start_session(SparkSettings(
         app_name="tests", master="local[2]", connectors=("postgresql", "aws"),
         driver_memory="2g", config={
+            # tables have some dozen rows: of the usual 200 tasks of a shuffle, most would be empty
+            "spark.sql.shuffle.partitions": "2",
             # UPDATE, DELETE, MERGE and CALL on tables that other engines write
             "spark.sql.extensions":
                 "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"}))

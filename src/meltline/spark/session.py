@@ -76,7 +76,7 @@ def _jvm_speaks_to(log: Path) -> Iterator[None]:
     The JVM keeps the descriptor it is born with, so it is enough to swap it for the launch.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    for old in sorted(log.parent.glob("spark-*.log"), key=lambda p: p.stat().st_mtime)[:-20]:
+    for old in sorted(log.parent.glob("spark-*.log"), key=_written)[:-20]:
         old.unlink(missing_ok=True)
     sys.stderr.flush()
     ours = os.dup(2)
@@ -88,6 +88,14 @@ def _jvm_speaks_to(log: Path) -> Iterator[None]:
     finally:
         os.dup2(ours, 2)
         os.close(ours)
+
+
+def _written(log: Path) -> float:
+    """When it was last written to: long ago, if another process has just removed it."""
+    try:
+        return log.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _defaults(settings: SparkSettings, jars: Iterable[Path]) -> dict[str, str]:

@@ -88,6 +88,14 @@ def test_old_logs_are_removed(tmp_path: Path) -> None:
     assert left == {f"spark-{number}.log" for number in range(10, 30)} | {"spark-new.log"}
 
 
+def test_a_log_that_another_process_removes_meanwhile_is_no_error(tmp_path: Path) -> None:
+    # listed but not there to be looked at
+    (tmp_path / "spark-gone.log").symlink_to(tmp_path / "nothing")
+    with _jvm_speaks_to(tmp_path / "spark-new.log"):
+        pass
+    assert (tmp_path / "spark-new.log").exists()
+
+
 def test_why_spark_did_not_start() -> None:
     refused = ("07:59:18 ERROR TransportClient: Failed to send\njava.io.IOException: closed\n"
                "\tat org.apache.spark.A.b(A.java:1)\n08:00:17 ERROR Backend: Application has been "
