@@ -14,6 +14,9 @@ def duplicates(connection: duckdb.DuckDBPyConnection, keys: pa.Table) -> Positio
     and `file` and `pos`, the greater the younger: the youngest row of a key is kept.
 
     Of the youngest rows of some parts the youngest is that of all: parts may come first."""
+    halves = np.sort(keys.column("k1").to_numpy())
+    if not (halves[1:] == halves[:-1]).any():
+        return np.empty(0, np.int64)
     connection.register("all_keys", keys.append_column("spot", pa.array(np.arange(keys.num_rows))))
     found = connection.sql(duplicates_sql()).to_arrow_table().column("spot").to_numpy()
     connection.unregister("all_keys")

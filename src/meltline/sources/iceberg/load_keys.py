@@ -115,10 +115,11 @@ def scatter_keys(share: KeyFiles) -> Iterator[Piece]:
             keys = pa.concat_tables(some).select(["k1", "k2", "file", "pos"])
             keys = keys.set_column(2, "file", ranks.take(keys.column("file")))
             spots = duplicates(connection, keys)
-            for rank, positions in _by_file(keys.take(pa.array(spots))):
-                yield _piece(rank % share.buckets, LeftOut(rank, positions), len(positions))
-            kept = keys.take(pa.array(np.delete(np.arange(keys.num_rows), spots)))
-            for bucket, part in split_table(kept, "k1", share.buckets):
+            if len(spots):
+                for rank, positions in _by_file(keys.take(pa.array(spots))):
+                    yield _piece(rank % share.buckets, LeftOut(rank, positions), len(positions))
+                keys = keys.take(pa.array(np.delete(np.arange(keys.num_rows), spots)))
+            for bucket, part in split_table(keys, "k1", share.buckets):
                 yield _piece(bucket, write_table(part), part.nbytes)
 
 

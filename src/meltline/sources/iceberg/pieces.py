@@ -82,12 +82,18 @@ def write_table(table: pa.Table) -> bytes:
 
 def split_table(table: pa.Table, column: str, buckets: int) -> Iterator[tuple[int, pa.Table]]:
     """By a column of hashes."""
-    numbers = table.column(column).to_numpy() % np.uint64(buckets)
+    if buckets == 1:
+        yield 0, table
+        return
+    # numbers of 16 bits are sorted ten times as fast
+    small = np.uint16 if buckets <= 1 << 16 else np.uint32
+    numbers = (table.column(column).to_numpy() % np.uint64(buckets)).astype(small)
     order = np.argsort(numbers, kind="stable")
     together = table.take(pa.array(order))
-    found, starts = np.unique(numbers[order], return_index=True)
-    for bucket, start, end in zip(found, starts, [*starts[1:], table.num_rows], strict=True):
-        yield int(bucket), together.slice(start, end - start)
+    ends = np.cumsum(np.bincount(numbers, minlength=buckets))
+    for bucket, (start, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+        if end > start:
+            yield bucket, together.slice(start, end - start)
 
 
 def read_table(content: bytes) -> pa.Table:
