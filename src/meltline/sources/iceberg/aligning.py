@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from meltline.engine.rounds import Piece
 from meltline.kernels.alignment import differing
 from meltline.kernels.batches import batched
+from meltline.kernels.groups import groups
 from meltline.model.content import FileChange
 from meltline.model.table_view import TableView
 from meltline.sources.iceberg.netting import Work, bucket_of
@@ -68,11 +69,11 @@ def rows_to_fetch(
     owners = np.repeat(np.arange(len(pieces)), counts)[chosen]
     numbers = keys.column("file").to_numpy()[chosen]
     places = keys.column("pos").to_numpy()[chosen]
-    for owner in np.unique(owners):
-        piece = pieces[int(owner)]
-        for number in np.unique(numbers[owners == owner]):
-            file = piece.files[int(number)]
-            mine = np.sort(places[(owners == owner) & (numbers == number)]).astype(np.int64)
+    for owner, of_piece in groups(owners):
+        piece = pieces[owner]
+        for number, of_file in groups(numbers[of_piece]):
+            file = piece.files[number]
+            mine = np.sort(places[of_piece[of_file]]).astype(np.int64)
             yield pack(bucket_of(file, buckets), FetchPiece(
                 piece.view, file, piece.sign, mine.tobytes(), settled=True), mine.nbytes)
 

@@ -24,6 +24,7 @@ from meltline.engine.rounds import Piece, tasks_for
 from meltline.kernels.batches import batched
 from meltline.kernels.connection import connect
 from meltline.kernels.duplicates import duplicates
+from meltline.kernels.groups import groups
 from meltline.kernels.position_mask import merge_positions, pack_positions
 from meltline.model.content import FileChange
 from meltline.model.table_view import TableView
@@ -137,8 +138,8 @@ def gather_keys(pieces: Sequence[Piece]) -> list[LeftOut]:
 
 def _by_file(keys: pa.Table) -> Iterator[tuple[int, bytes]]:
     ranks, positions = (keys.column(name).to_numpy() for name in ("file", "pos"))
-    for rank in np.unique(ranks):
-        yield int(rank), pack_positions(positions[ranks == rank])
+    for rank, some in groups(ranks):
+        yield rank, pack_positions(positions[some])
 
 
 def _piece(bucket: int, content: LeftOut | bytes, weight: int) -> Piece:

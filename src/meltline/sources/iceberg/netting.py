@@ -14,6 +14,7 @@ from meltline.kernels.batches import batched
 from meltline.kernels.changed_rows import ChangedRows, Rows
 from meltline.kernels.changes import Changes
 from meltline.kernels.deletes import Deletes
+from meltline.kernels.groups import groups
 from meltline.kernels.netting import survivors
 from meltline.kernels.parquet_scan import ParquetScan
 from meltline.kernels.row_reader import Positions
@@ -223,10 +224,10 @@ class Work:
         signs = keys.column("sign").to_numpy()[kept]
         places = keys.column("pos").to_numpy()[kept]
         owners = numbers[kept]
-        for owner in np.unique(owners):
-            file = files[int(owner)]
+        for owner, some in groups(owners):
+            file = files[owner]
             for sign in (-1, 1):
-                mine = np.sort(places[(owners == owner) & (signs == sign)])
+                mine = np.sort(places[some[signs[some] == sign]])
                 if len(mine):
                     piece = FetchPiece(self._view, file, sign, mine.astype(np.int64).tobytes())
                     yield pack(bucket_of(file, buckets), piece, mine.nbytes)
