@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 
 from meltline.assembly.catalogs import Catalogs, resolve
@@ -59,8 +58,7 @@ def assemble(
     """Opens catalogs, creates nothing. Lanes share nothing but Spark and the catalogs."""
     _check_places(name, block, base)
     lanes, paces = [], []
-    meet = partial(jobs.meet, pool=name)
-    for found in find_sources(name, block, catalogs, base, _commit_interval(block), meet):
+    for found in find_sources(name, block, catalogs, base, _commit_interval(block), jobs):
         lanes.append(_lane(name, block, found, catalogs, base, parallelism, jobs.map))
         paces.append(found.pace)
     return PipelineParts(name, tuple(lanes), tuple(paces))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from meltline.assembly.catalogs import Catalogs
@@ -13,9 +14,10 @@ from meltline.config.pipeline import PipelineBlock
 from meltline.config.source_files import FilesSource as FilesBlock
 from meltline.config.source_iceberg import IcebergSource as IcebergBlock
 from meltline.config.source_iceberg import IcebergTable
+from meltline.engine.epoch import preparation
 from meltline.engine.letters import LINE
 from meltline.engine.pace import Pace
-from meltline.engine.protocols import Meet, Source
+from meltline.engine.protocols import Source
 from meltline.lake.table import Table
 from meltline.model.history import MAIN
 from meltline.model.table_like import Like, like_nothing
@@ -24,6 +26,7 @@ from meltline.sources.files.source import FilesSource
 from meltline.sources.iceberg.copy_table import FindCopy
 from meltline.sources.iceberg.settings import TableSettings
 from meltline.sources.iceberg.source import IcebergSource
+from meltline.spark.jobs import SparkJobs
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,9 @@ class LaneSource:
 
 def find_sources(
     name: str, block: PipelineBlock, catalogs: Catalogs, base: Path, commit: timedelta,
-    meet: Meet,
+    jobs: SparkJobs,
 ) -> Iterator[LaneSource]:
-    """`commit` is how long the sinks want an epoch to last, where a source can choose. `meet` is
+    """`commit` is how long the sinks want an epoch to last, where a source can choose. `jobs` are
     for sources that have to look at rows before they can say what is to be read."""
     if block.source.files is not None:
         files = block.source.files
@@ -52,12 +55,12 @@ def find_sources(
     if block.source.iceberg is not None:
         for table in block.source.iceberg.tables:
             find_copy = copy_finder(name, block, table.table_name, catalogs)
-            yield _table_source(name, block.source.iceberg, table, catalogs, meet, find_copy)
+            yield _table_source(name, block.source.iceberg, table, catalogs, jobs, find_copy)
 
 
 def _table_source(
-    pipeline: str, block: IcebergBlock, table: IcebergTable, catalogs: Catalogs, meet: Meet,
-    find_copy: FindCopy,
+    pipeline: str, block: IcebergBlock, table: IcebergTable, catalogs: Catalogs,
+    jobs: SparkJobs, find_copy: FindCopy,
 ) -> LaneSource:
     catalog = table.catalog or block.catalog
     tag = f"meltline-{pipeline}-{table.table_name}" if table.protect_position else None
@@ -71,6 +74,7 @@ def _table_source(
 
     # an epoch is a snapshot: how long it lasts is not ours to choose
     pace = Pace(table.polling_interval or block.polling_interval, timedelta(0))
+    meet = partial(jobs.meet, description=preparation(pipeline, table.table_name), pool=pipeline)
     source = IcebergSource(load, settings, meet, find_copy)
     return LaneSource(table.table_name, source, pace, source.like)
 

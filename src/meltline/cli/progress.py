@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import TextIO
 
+from meltline.engine.epoch import Epoch
 from meltline.engine.lane import Lane
 from meltline.spark.jobs import SparkJobs
 
@@ -58,14 +60,26 @@ class Progress:
 
     def _draw(self, lane: Lane) -> None:
         epoch = lane.state.pending
-        if epoch is None:
-            return
-        done, tasks, rows = self._jobs.progress(epoch.label)
-        seconds = time.monotonic() - self._since
-        plan = " ".join(f"{v} {k}" for k, v in epoch.plan.summary.items() if k in ("files",))
-        work = f"{done}/{tasks} tasks" if tasks else "publishing"
-        rate = f"{rows:,} events, {rows / seconds:,.0f}/s, " if rows and seconds else ""
-        self._stream.write(f"\r\x1b[K{epoch.label}: {plan}, {rate}{work}, "
-                           f"{seconds:.0f}s")
-        self._stream.flush()
-        self._drawn = True
+        if epoch is not None:
+            seconds = time.monotonic() - self._since
+            self._stream.write(f"\r\x1b[K{line(epoch, self._jobs.progress, seconds)}")
+            self._stream.flush()
+            self._drawn = True
+
+
+def line(
+    epoch: Epoch, progress: Callable[[str], tuple[int, int, int]], seconds: float
+) -> str:
+    """`progress` tells of the jobs of a name: tasks done, tasks in all, events read."""
+    done, tasks, rows = progress(epoch.label)
+    summary = epoch.plan.summary
+    parts = [f"{summary['files']} files"] if "files" in summary else []
+    parts += [summary["load"]] if "load" in summary else []
+    if rows and seconds:
+        parts.append(f"{rows:,} events, {rows / seconds:,.0f}/s")
+    if tasks:
+        parts.append(f"{done}/{tasks} tasks")
+    else:
+        done, tasks, _ = progress(epoch.preparation)
+        parts.append(f"looking at keys, {done}/{tasks} tasks" if tasks else "publishing")
+    return f"{epoch.label}: {', '.join(parts)}, {seconds:.0f}s"

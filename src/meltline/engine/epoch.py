@@ -35,6 +35,10 @@ class Epoch:
         """For people and Spark's job list: no two epochs that run at a time share it."""
         return f"{self.pipeline}/{self.lane} epoch {self.number}"
 
+    @property
+    def preparation(self) -> str:
+        return preparation(self.pipeline, self.lane)
+
     def batch_id(self, table: str) -> str:
         """The token that makes publishing this epoch to a table happen once."""
         return str(uuid.uuid5(_NAMESPACE, f"{self.pipeline}:{self.lane}:{table}:{self.number}"))
@@ -43,3 +47,8 @@ class Epoch:
     def plan_digest(self) -> str:
         """Tells two epochs of the same number apart that do not hold the same data."""
         return hashlib.sha256(self.plan.to_json().encode()).hexdigest()[:16]
+
+
+def preparation(pipeline: str, lane: str) -> str:
+    """As the label, for what a source has to look up before it can say what tasks there are."""
+    return f"{pipeline}/{lane} preparation"

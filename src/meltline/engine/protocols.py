@@ -37,7 +37,6 @@ class Meet(Protocol):
     def __call__(
         self, scatter: Callable[[Item], Iterator[Piece]],
         gather: Callable[[Sequence[Piece]], Outcome], items: Sequence[Item], tasks: int,
-        description: str,
     ) -> list[Outcome]: ...
 
 

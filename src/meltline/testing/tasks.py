@@ -33,7 +33,7 @@ def run_here(works: Sequence[TaskWork], description: str) -> list[TaskReport]:  
 
 def meet_here(
     scatter: Callable[[Item], Iterator[Piece]], gather: Callable[[Sequence[Piece]], Outcome],
-    items: Sequence[Item], tasks: int, description: str,  # noqa: ARG001
+    items: Sequence[Item], tasks: int,  # noqa: ARG001
 ) -> list[Outcome]:
     """An engine.protocols.Meet."""
     buckets: dict[int, list[Piece]] = {}

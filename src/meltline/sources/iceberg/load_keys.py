@@ -94,8 +94,8 @@ class LoadKeys:
             (ranks[one.file.path], one) for unit in task for one in unit.changes), buckets)
             for task in pack([Unit("rows", (one,)) for one in files], parallelism, limits)]
         found: dict[int, list[bytes]] = defaultdict(list)
-        for part in self._meet(scatter_keys, gather_keys, shares, tasks_for(buckets, parallelism),
-                               f"keys of {view.table}"):
+        tasks = tasks_for(buckets, parallelism)
+        for part in self._meet(scatter_keys, gather_keys, shares, tasks):
             for one in part:
                 found[one.rank].append(one.positions)
         return {by_age[rank].file.path: merge_positions(some) for rank, some in found.items()}
